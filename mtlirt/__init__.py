@@ -1,0 +1,1 @@
+"""Item response theory for leaderboards: from item-level results of many LLMs to scores."""
