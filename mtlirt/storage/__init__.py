@@ -1,0 +1,1 @@
+"""Versioned roots at a URL: exclusive create, verified reads and the manifest commit."""
