@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import dask.array as da
 import numpy as np
 import pandas as pd
+from dask.base import compute
+
+from mtlirt.errors import InputError
 
 MISSING = -1
 """The code of a missing cell in an integer response array."""
+
+
+def answered(responses: Any) -> Any:
+    """Which cells of a NumPy or Dask response array of any kind are not missing."""
+    return responses >= 0  # false for -1 and for NaN
 
 
 @dataclass(frozen=True)
@@ -48,6 +57,8 @@ class DomainResponses:
             raise ValueError(f"a response array is {names}, this one {self.array.dtype}")
         if self.trials is not None and self.trials.shape != self.array.shape:
             raise ValueError(f"trials have shape {self.trials.shape}, responses {self.array.shape}")
+        if self.trials is not None and self.trials.dtype != np.dtype("int16"):
+            raise ValueError(f"a trials array is int16, this one {self.trials.dtype}")
 
 
 @dataclass(frozen=True)
@@ -70,6 +81,28 @@ class Responses:
     models: pd.DataFrame
     items: pd.DataFrame
 
+    def __post_init__(self) -> None:
+        for table, names in ((self.models, ["model_id"]), (self.items, ["domain", "item_id"])):
+            if list(table.index.names) != names:
+                raise InputError(f"expected a table indexed by {names}, not {table.index.names}")
+            if not table.index.is_unique:
+                twice = table.index[table.index.duplicated()][0]
+                raise InputError(f"{', '.join(names)}: {twice!r} occurs twice")
+        for domain, responses in self.domains.items():
+            if responses.array.shape[0] != len(self.models):
+                raise InputError(
+                    f"domain {domain!r}: {responses.array.shape[0]} rows for "
+                    f"{len(self.models)} models"
+                )
+        counts = [responses.array.shape[1] for responses in self.domains.values()]
+        expected = np.repeat(np.array(list(self.domains), dtype=object), counts)
+        found = self.items.index.get_level_values("domain").to_numpy(dtype=object)
+        if not np.array_equal(found, expected):
+            raise InputError(
+                f"the item table has {len(found)} items, the arrays {len(expected)} columns; "
+                "it must list the items of each array, the domains in the same order"
+            )
+
     @property
     def shape(self) -> tuple[int, int]:
         """Number of models, number of items over all domains."""
@@ -78,3 +111,10 @@ class Responses:
     def item_ids(self, domain: str) -> pd.Index:
         """The item ids of one domain in the order of its columns."""
         return self.items.loc[domain].index
+
+    def counts(self) -> pd.DataFrame:
+        """How many items each model answered in each domain: models x domains, computed."""
+        sums = [answered(part.array).sum(axis=1) for part in self.domains.values()]
+        counts = compute(*sums)  # type: ignore[no-untyped-call]
+        columns = dict(zip(self.domains, counts, strict=True))
+        return pd.DataFrame(columns, index=self.models.index).rename_axis(columns="domain")

@@ -20,6 +20,10 @@ OBJECT_STORES = {"memory"}
 class Backend(Protocol):
     """Named objects under one base; names are relative and separated by ``/``."""
 
+    @property
+    def url(self) -> str:
+        """What opens this place from any process."""
+
     def write_new(self, path: str, data: bytes) -> None:
         """Create an object whole; FileExistsError where there is one."""
 

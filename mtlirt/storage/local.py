@@ -25,6 +25,11 @@ class LocalBackend:
                 f"{self.base}: is a file, expected a folder: give a folder or a new path"
             )
 
+    @property
+    def url(self) -> str:
+        """The absolute path."""
+        return str(self.base)
+
     def write_new(self, path: str, data: bytes) -> None:
         """Create a file that appears whole or not at all; FileExistsError where there is one."""
         with self._beside(path, data) as temporary:

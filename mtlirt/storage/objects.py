@@ -14,6 +14,11 @@ class ObjectBackend:
     filesystem: AbstractFileSystem
     base: str
 
+    @property
+    def url(self) -> str:
+        """The URL of the base."""
+        return str(self.filesystem.unstrip_protocol(self.base))
+
     def write_new(self, path: str, data: bytes) -> None:
         """Create an object; FileExistsError where there is one."""
         self.filesystem.pipe_file(self._key(path), data, mode="create")

@@ -56,6 +56,11 @@ class Root:
     url: str
     backend: Backend
 
+    @property
+    def location(self) -> str:
+        """A path or URL that opens this root from any folder and process."""
+        return self.backend.url
+
     def write_new(self, path: str, data: bytes) -> None:
         """Create an object whole and exclusively; FileExistsError where there is one."""
         with self._reporting("write", path):

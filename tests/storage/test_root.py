@@ -280,6 +280,14 @@ def test_a_root_travels_to_other_processes(tmp_path):
     assert travelled.read(manifest, "table") == b"content"
 
 
+def test_its_location_opens_a_root_from_elsewhere(root, tmp_path, monkeypatch):
+    commit(root)
+    monkeypatch.chdir(tmp_path)
+    relative = open_root("root") if root.url.startswith("/") else root
+    monkeypatch.chdir("/")
+    assert open_root(relative.location).versions() == [1]
+
+
 def test_a_file_url_is_a_local_path(tmp_path):
     commit(open_root((tmp_path / "a b").as_uri()))
     assert open_root(tmp_path / "a b").versions() == [1]

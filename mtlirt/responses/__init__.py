@@ -1,0 +1,1 @@
+"""The model x item matrix, and versions of it in a store."""
