@@ -51,7 +51,7 @@ def lazy_array(
         "run_id": str(manifest.run_id),
         "folder": folder,
     }
-    lazy: da.Array = da.map_blocks(  # type: ignore[no-untyped-call]
+    lazy: da.Array = da.map_blocks(
         load_block,
         **place,
         name=f"load-block-{tokenize(place)}",

@@ -115,6 +115,6 @@ class Responses:
     def counts(self) -> pd.DataFrame:
         """How many items each model answered in each domain: models x domains, computed."""
         sums = [answered(part.array).sum(axis=1) for part in self.domains.values()]
-        counts = compute(*sums)  # type: ignore[no-untyped-call]
+        counts = compute(*sums)
         columns = dict(zip(self.domains, counts, strict=True))
         return pd.DataFrame(columns, index=self.models.index).rename_axis(columns="domain")

@@ -60,7 +60,7 @@ def save_array(
     draft.write(f"{folder}/{METADATA}", metadata)
     save = delayed(_save_block, traverse=False)
     location, path = draft.root.location, f"{draft.prefix}/{folder}"
-    blocks = array.rechunk(chunks).to_delayed()  # type: ignore[no-untyped-call]
+    blocks = array.rechunk(chunks).to_delayed()
     return [
         [save(block, location, path, metadata, (i, j)) for j, block in enumerate(line)]
         for i, line in enumerate(blocks)

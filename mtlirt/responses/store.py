@@ -156,7 +156,7 @@ def _write_arrays(draft: Draft, responses: Responses, chunks: tuple[int, int] | 
         }
         for key, shape, part in zip(keys, shapes, responses.domains.values(), strict=True)
     ]
-    computed = compute(*grids)  # type: ignore[no-untyped-call]
+    computed = compute(*grids)
     rows = []
     for (domain, part), key, shape, saved in zip(
         responses.domains.items(), keys, shapes, computed, strict=True
