@@ -1,0 +1,38 @@
+"""JSON lines: one object a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mtlirt.errors import InputError
+from mtlirt.ingest.ids import show
+from mtlirt.ingest.opening import naming, open_bytes
+
+SUFFIXES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any] | None]]:
+    """Yield the object of each line with the line's number; None for a blank line."""
+    with naming(path), open_bytes(path) as file:
+        for number, line in enumerate(file, 1):
+            if number == 1:
+                line = line.removeprefix(_BOM)
+            yield number, None if line.isspace() or not line else _parse(line, path, number)
+
+
+def _parse(line: bytes, path: Path, number: int) -> dict[str, Any]:
+    try:
+        record = json.loads(line.decode())
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} line {number}: not UTF-8 text ({error.reason})") from error
+    except ValueError as error:
+        raise InputError(f"{path} line {number}: broken JSON: {error}") from error
+    if not isinstance(record, dict):
+        text = show(line.decode().strip())
+        raise InputError(f"{path} line {number}: expected an object in braces, found {text}")
+    return record

@@ -1,0 +1,158 @@
+"""What an ingest read, kept, passed over and noticed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from mtlirt.ingest.ids import show
+
+ItemId = tuple[str, str]
+"""Domain and item id."""
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class FileCount:
+    """How many records one file held: rows of a tidy file, cells of a wide one."""
+
+    name: str
+    records: int
+
+
+@dataclass(frozen=True)
+class IngestReport:
+    """Counts of an ingest, which add up, and lists of what deserves a look.
+
+    Attributes
+    ----------
+    files
+        Every file read, in order.
+    skipped_files
+        Files of folders that are of no format asked for.
+    models, items, domains
+        How many there are.
+    records
+        Records read: ``cells + missing + duplicates + conflicts``.
+    cells
+        Cells of the matrix that hold a response.
+    missing
+        Records without a value.
+    duplicates, conflicts
+        Records that gave way to, or merged with, an equal or a differing one in their cell.
+    blank_rows
+        Rows passed over, and not counted as records, because they were empty.
+    without_domain
+        Records of files whose domains are all blank or absent; they got the default domain.
+    coerced
+        Values in other spellings than 1 and 0, by spelling.
+    ignored_columns
+        Columns of the files that were not read.
+    constant_domains, constant_items
+        Those with the same response from every model.
+    threshold_constant_items
+        Constant items whose values differed before a threshold cut them.
+    empty_models, empty_items
+        Those without any response.
+    shared_items
+        Item ids that are in more than one domain, where they are different items.
+    same_folded_models, same_folded_items
+        Groups of ids, of items within a domain, that differ only in the case of letters.
+    unknown_models, unknown_items
+        Ids of the metadata tables that no response has.
+    models_without_metadata, items_without_metadata
+        How many ids of the responses their metadata table lacks.
+    """
+
+    files: tuple[FileCount, ...]
+    models: int
+    items: int
+    domains: int
+    records: int
+    cells: int
+    missing: int
+    duplicates: int
+    conflicts: int
+    blank_rows: int = 0
+    without_domain: int = 0
+    skipped_files: tuple[str, ...] = ()
+    coerced: Mapping[str, int] = field(default_factory=dict)
+    ignored_columns: tuple[str, ...] = ()
+    constant_domains: tuple[str, ...] = ()
+    constant_items: tuple[ItemId, ...] = ()
+    threshold_constant_items: tuple[ItemId, ...] = ()
+    empty_models: tuple[str, ...] = ()
+    empty_items: tuple[ItemId, ...] = ()
+    shared_items: tuple[str, ...] = ()
+    same_folded_models: tuple[tuple[str, ...], ...] = ()
+    same_folded_items: tuple[tuple[ItemId, ...], ...] = ()
+    unknown_models: tuple[str, ...] = ()
+    unknown_items: tuple[ItemId, ...] = ()
+    models_without_metadata: int = 0
+    items_without_metadata: int = 0
+
+    def __post_init__(self) -> None:
+        assert self.records == sum(file.records for file in self.files)
+        assert self.records == self.cells + self.missing + self.duplicates + self.conflicts
+
+    @property
+    def empty_files(self) -> tuple[str, ...]:
+        """Files that held no record."""
+        return tuple(file.name for file in self.files if file.records == 0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON takes it."""
+        return asdict(self) | {"coerced": dict(self.coerced), "empty_files": self.empty_files}
+
+    def lines(self) -> list[str]:
+        """All of it that is not nothing, as short lines of text."""
+        kept = f"{self.cells:,} cells, {self.missing:,} missing"
+        gave_way = f"{self.duplicates:,} duplicates, {self.conflicts:,} conflicts"
+        return [
+            f"{self.models:,} models, {self.items:,} items, {self.domains:,} domains",
+            f"{self.records:,} records in {len(self.files):,} files: {kept}, {gave_way}",
+            *(f"{count:,} values written as {word}" for word, count in self.coerced.items()),
+            *self._counts(),
+            *self._lists(),
+        ]
+
+    def _counts(self) -> Iterator[str]:
+        for count, label in (
+            (self.blank_rows, "blank rows"),
+            (self.without_domain, "records without a domain got the default one"),
+            (self.models_without_metadata, "models without metadata"),
+            (self.items_without_metadata, "items without metadata"),
+        ):
+            if count:
+                yield f"{count:,} {label}"
+
+    def _lists(self) -> Iterator[str]:
+        """One line a list that is not empty: its length and its first members."""
+        lists: tuple[tuple[str, Sequence[Any]], ...] = (
+            ("empty files", self.empty_files),
+            ("files passed over", self.skipped_files),
+            ("columns not read", self.ignored_columns),
+            ("domains with the same response everywhere", self.constant_domains),
+            ("items with the same response from every model", self.constant_items),
+            ("items constant only after thresholding", self.threshold_constant_items),
+            ("models without a response", self.empty_models),
+            ("items without a response", self.empty_items),
+            ("item ids in more than one domain", self.shared_items),
+            ("groups of models, same but for upper and lower case", self.same_folded_models),
+            ("groups of items, same but for upper and lower case", self.same_folded_items),
+            ("unknown models in the model table", self.unknown_models),
+            ("unknown items in the item table", self.unknown_items),
+        )
+        for label, members in lists:
+            if members:
+                first = ", ".join(_member(member) for member in members[:_SHOWN])
+                more = ", ..." if len(members) > _SHOWN else ""
+                yield f"{len(members):,} {label}: {first}{more}"
+
+
+def _member(member: str | tuple[Any, ...]) -> str:
+    if isinstance(member, str):
+        return show(member)
+    return f"({', '.join(_member(part) for part in member)})"
