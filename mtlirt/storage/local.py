@@ -67,14 +67,5 @@ class LocalBackend:
                 file.flush()
                 os.fsync(file.fileno())
             yield temporary
-            _flush_folder(final.parent)
         finally:
             temporary.unlink(missing_ok=True)
-
-
-def _flush_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

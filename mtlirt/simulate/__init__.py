@@ -1,0 +1,1 @@
+"""Simulated responses with their truth, from named designs."""

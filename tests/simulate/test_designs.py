@@ -1,0 +1,129 @@
+"""The designs have the numbers they are named for, and their laws the moments."""
+
+import numpy as np
+import pytest
+
+from mtlirt.errors import InputError
+from mtlirt.simulate.designs import DESIGNS, find_design, paper_design
+from mtlirt.simulate.laws import (
+    AngledTraits,
+    FactorTraits,
+    difficulty_items,
+    intercept_items,
+    uniform_items,
+)
+
+MMLU_COUNTS = """
+100 135 152 100 265 144 100 100 100 173 102 100 235 114 145 378 126 100 310 203 100 165 198 193 390
+270 238 151 545 216 204 237 223 131 121 108 163 112 103 234 100 346 895 306 311 324 282 1534 272 612
+110 245 201 100 166 171
+"""
+
+
+def counts(design):
+    return [count for _, count in design.domains]
+
+
+@pytest.mark.parametrize(
+    ("name", "domains", "items", "models"),
+    [("mmlu", 56, 13_259, 4272), ("even", 56, 13_232, 4272), ("paper", 18, 1350, 100)],
+)
+def test_sizes(name, domains, items, models):
+    design = find_design(name)
+    assert (len(design.domains), sum(counts(design)), design.models) == (domains, items, models)
+
+
+def test_mmlu_has_the_items_of_each_subject():
+    assert counts(DESIGNS["mmlu"]) == [int(count) for count in MMLU_COUNTS.split()]
+
+
+def test_even_is_even():
+    assert set(counts(DESIGNS["even"])) == {236, 237}
+
+
+def test_the_paper_repeats_six_lengths_three_times():
+    assert counts(paper_design()) == [50, 60, 70, 80, 90, 100] * 3
+    assert paper_design(h=0.5, models=200).traits == AngledTraits(0.5)
+    assert paper_design(models=200).models == 200
+
+
+@pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
+def test_domains_have_distinct_names(design):
+    assert len(dict(design.domains)) == len(design.domains)
+
+
+def test_demo_is_small():
+    demo = DESIGNS["demo"]
+    assert demo.models == 200
+    assert all(40 <= count <= 200 for count in counts(demo))
+    assert "arithmetic" in dict(demo.domains)
+
+
+def test_an_unknown_design_lists_the_known():
+    with pytest.raises(InputError, match=r"'other'.*demo, mmlu, even, paper"):
+        find_design("other")
+
+
+def assert_moments(values, mean, sd):
+    assert np.mean(values) == pytest.approx(mean, abs=5 * sd / np.sqrt(len(values)))
+    assert np.std(values) == pytest.approx(sd, rel=5 / np.sqrt(len(values)))
+
+
+def test_laws_of_items():
+    rng = np.random.default_rng(0)
+    drawn = intercept_items(rng, 20_000)
+    assert_moments(np.log(drawn.slope), 0, 0.3)
+    assert_moments(drawn.intercept, 0.3, 1.2)
+    drawn = difficulty_items(rng, 20_000)
+    assert_moments(np.log(drawn.slope), 0, 0.3)
+    assert_moments(-drawn.intercept / drawn.slope, 0, 1)
+    drawn = uniform_items(rng, 20_000)
+    assert_moments(drawn.slope, 1, 1 / np.sqrt(12))
+    assert_moments(drawn.intercept, 0, 2 / np.sqrt(12))
+    assert (drawn.slope.min(), drawn.slope.max()) == pytest.approx((0.5, 1.5), abs=1e-3)
+
+
+def test_factor_traits_have_the_covariance_of_their_loadings():
+    law = FactorTraits(rank=3, uniqueness=0.1225)
+    drawn = law(np.random.default_rng(1), 40_000, 8)
+    np.testing.assert_allclose(drawn.uniqueness, 0.1225)
+    covariance = drawn.loadings @ drawn.loadings.T + np.diag(drawn.uniqueness)
+    np.testing.assert_allclose(np.diag(covariance), 1)
+    np.testing.assert_allclose(np.cov(drawn.traits.T), covariance, atol=0.03)
+    np.testing.assert_allclose(drawn.traits.mean(axis=0), 0, atol=0.025)
+    assert (drawn.loadings[:, 0] > 0).all()
+    factors = np.column_stack(list(drawn.general.values()))
+    np.testing.assert_allclose(np.cov(factors.T), np.eye(3), atol=0.03)
+    residual = drawn.traits - factors @ drawn.loadings.T
+    np.testing.assert_allclose(residual.var(axis=0), 0.1225, rtol=0.05)
+
+
+def test_more_models_begin_with_the_same_ones():
+    law = FactorTraits(rank=2, uniqueness=0.5)
+    few, many = (law(np.random.default_rng(3), models, 4) for models in (10, 30))
+    np.testing.assert_array_equal(few.traits, many.traits[:10])
+
+
+@pytest.mark.parametrize("h", [0, 0.3, 1])
+def test_angled_traits_have_their_angles(h):
+    drawn = AngledTraits(h)(np.random.default_rng(2), 100, 18)
+    np.testing.assert_allclose(drawn.traits.sum(axis=0), 0, atol=1e-10)
+    np.testing.assert_allclose(np.linalg.norm(drawn.traits, axis=0), 10)
+    alpha = np.sqrt(drawn.uniqueness)
+    assert alpha[0] == pytest.approx(h)
+    assert (alpha <= h + 1e-12).all()
+    cosines = np.clip(drawn.traits.T @ drawn.traits / 100, -1, 1)
+    expected = drawn.loadings @ drawn.loadings.T + np.diag(drawn.uniqueness)
+    np.testing.assert_allclose(cosines, expected, atol=1e-12)
+    general = drawn.general["theta_G"]
+    assert np.linalg.norm(general) == pytest.approx(10)
+    if h == 0:
+        np.testing.assert_allclose(general, drawn.traits[:, 0], atol=1e-9)
+        np.testing.assert_allclose(np.diff(np.sort(general)).std(), 0, atol=1e-9)
+
+
+def test_angled_traits_tell_what_they_need():
+    with pytest.raises(InputError, match="need at least 20"):
+        AngledTraits(0.3)(np.random.default_rng(0), 19, 18)
+    with pytest.raises(InputError, match=r"expected a number in \[0, 1\]"):
+        AngledTraits(1.5)
