@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from mtlirt.errors import InputError
 from mtlirt.ingest.cells import CellRule, Observed, place_cells
-from mtlirt.ingest.domains import find_domains, split_domains
+from mtlirt.ingest.domains import check_domains, count_domains, find_domains, split_domains
 from mtlirt.ingest.ids import Codes, show, show_some
 from mtlirt.ingest.notices import notice_cells, notice_ids, notice_thresholds
 from mtlirt.ingest.reader import Batch
@@ -92,17 +92,18 @@ class Assembler:
             self._cell_rule,
             lambda row, column: f"model {show(models[row])}, {_name_item(items[column])}",
         )
-        cells = int(np.count_nonzero(grid.correct >= 0))
         columns = find_domains(items)
+        counts = count_domains(grid, columns)
+        check_domains(counts)
         domains = split_domains(grid, columns)
         cell_notices = notice_cells(grid, models, items, columns)
         report = IngestReport(
             files=tuple(FileCount(name, count) for name, count in self._files.items()),
             models=len(models),
             items=len(items),
-            domains=len(domains),
+            domains=counts,
             records=records,
-            cells=cells,
+            cells=sum(count.cells for count in counts),
             missing=records - sum(len(batch.models) for batch in self._observed),
             duplicates=grid.duplicates,
             conflicts=grid.conflicts,

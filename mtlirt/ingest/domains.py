@@ -12,7 +12,7 @@ import numpy.typing as npt
 from mtlirt.errors import InputError
 from mtlirt.ingest.cells import Grid
 from mtlirt.ingest.ids import show, show_some
-from mtlirt.ingest.report import ItemId
+from mtlirt.ingest.report import DomainCount, ItemId
 from mtlirt.responses.matrix import MISSING, DomainResponses
 
 CHUNK = 4096
@@ -29,6 +29,25 @@ def find_domains(items: Sequence[ItemId]) -> dict[str, slice]:
     return columns
 
 
+def count_domains(grid: Grid, columns: Mapping[str, slice]) -> tuple[DomainCount, ...]:
+    """Count what each domain holds; parameters as for `split_domains`."""
+    counts = []
+    for domain, part in columns.items():
+        observed = grid.correct[:, part] >= 0
+        models, items = int(observed.any(axis=1).sum()), part.stop - part.start
+        counts.append(DomainCount(domain, models, items, int(np.count_nonzero(observed))))
+    return tuple(counts)
+
+
+def check_domains(counts: Sequence[DomainCount]) -> None:
+    """Refuse domains that nothing can be learned from."""
+    for most, text in ((0, "nothing but missing values"), (1, "responses of only one model")):
+        poor = [count.name for count in counts if count.models == most]
+        if poor:
+            noun = "domain" if len(poor) == 1 else f"{len(poor)} domains"
+            raise InputError(f"{noun} {show_some(poor)}: {text}, expected at least 2 models")
+
+
 def split_domains(grid: Grid, columns: Mapping[str, slice]) -> dict[str, DomainResponses]:
     """Make the responses of each domain.
 
@@ -39,15 +58,6 @@ def split_domains(grid: Grid, columns: Mapping[str, slice]) -> dict[str, DomainR
     columns
         Those of each domain.
     """
-    models = {
-        domain: int(np.count_nonzero(np.fmax.reduce(grid.correct[:, part], axis=1) >= 0))
-        for domain, part in columns.items()
-    }
-    for most, text in ((0, "nothing but missing values"), (1, "responses of only one model")):
-        poor = [domain for domain, count in models.items() if count == most]
-        if poor:
-            noun = "domain" if len(poor) == 1 else f"{len(poor)} domains"
-            raise InputError(f"{noun} {show_some(poor)}: {text}, expected at least 2 models")
     return {domain: _domain(grid, domain, part) for domain, part in columns.items()}
 
 

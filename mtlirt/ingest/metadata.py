@@ -244,9 +244,12 @@ def _join(
     return Joined(joined, strangers, order.count(None))
 
 
-_NULLABLE = {
+_NULLABLE: dict[pa.DataType, Any] = {
     pa.bool_(): pd.BooleanDtype(),
-    **{kind: pd.Int64Dtype() for kind in (pa.int8(), pa.int16(), pa.int32(), pa.int64())},
+    pa.int8(): pd.Int8Dtype(),
+    pa.int16(): pd.Int16Dtype(),
+    pa.int32(): pd.Int32Dtype(),
+    pa.int64(): pd.Int64Dtype(),
 }
 """Types that pandas would otherwise change where a value is null."""
 

@@ -23,6 +23,16 @@ class FileCount:
 
 
 @dataclass(frozen=True)
+class DomainCount:
+    """How many models answered anything in one domain, its items and its cells."""
+
+    name: str
+    models: int
+    items: int
+    cells: int
+
+
+@dataclass(frozen=True)
 class IngestReport:
     """Counts of an ingest, which add up, and lists of what deserves a look.
 
@@ -32,7 +42,9 @@ class IngestReport:
         Every file read, in order.
     skipped_files
         Files of folders that are of no format asked for.
-    models, items, domains
+    domains
+        The size of every domain.
+    models, items
         How many there are.
     records
         Records read: ``cells + missing + duplicates + conflicts``.
@@ -67,9 +79,9 @@ class IngestReport:
     """
 
     files: tuple[FileCount, ...]
+    domains: tuple[DomainCount, ...]
     models: int
     items: int
-    domains: int
     records: int
     cells: int
     missing: int
@@ -95,6 +107,7 @@ class IngestReport:
 
     def __post_init__(self) -> None:
         assert self.records == sum(file.records for file in self.files)
+        assert self.cells == sum(domain.cells for domain in self.domains)
         assert self.records == self.cells + self.missing + self.duplicates + self.conflicts
 
     @property
@@ -111,7 +124,7 @@ class IngestReport:
         kept = f"{self.cells:,} cells, {self.missing:,} missing"
         gave_way = f"{self.duplicates:,} duplicates, {self.conflicts:,} conflicts"
         return [
-            f"{self.models:,} models, {self.items:,} items, {self.domains:,} domains",
+            f"{self.models:,} models, {self.items:,} items, {len(self.domains):,} domains",
             f"{self.records:,} records in {len(self.files):,} files: {kept}, {gave_way}",
             *(f"{count:,} values written as {word}" for word, count in self.coerced.items()),
             *self._counts(),

@@ -1,0 +1,104 @@
+"""The program ``mtlirt``: its verbs, and what becomes of errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from mtlirt.cli.ingest import ingest
+from mtlirt.cli.simulate import simulate
+from mtlirt.errors import InputError
+from mtlirt.storage.errors import StorageError
+
+DONE, FAILED, BAD_USE = 0, 1, 2
+
+
+@dataclass
+class Settings:
+    """Options that stand before the verb."""
+
+    debug: bool = False
+
+
+app = typer.Typer(
+    name="mtlirt",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(simulate)
+app.command()(ingest)
+
+
+def main() -> None:
+    """Run the program on its arguments and end it."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the program on some arguments.
+
+    Returns
+    -------
+    int
+        The exit status: 0 done, 1 a failure while running, 2 bad use or bad input.
+    """
+    settings = Settings()
+    try:
+        status = app(list(arguments), prog_name="mtlirt", standalone_mode=False, obj=settings)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except typer.TyperException as error:
+        _tell(error, error.format_message(), settings)
+        return BAD_USE
+    except InputError as error:
+        _tell(error, str(error), settings)
+        return BAD_USE
+    except (StorageError, OSError) as error:
+        _tell(error, str(error), settings)
+        return FAILED
+    except (typer.Abort, KeyboardInterrupt) as error:
+        _tell(error, "interrupted", settings)
+        return FAILED
+    return status if isinstance(status, int) else DONE
+
+
+def _tell(error: BaseException, message: str, settings: Settings) -> None:
+    """Print an error: one line, after its traceback if asked for."""
+    if settings.debug:
+        traceback.print_exception(error)
+    print(f"mtlirt: error: {' '.join(message.split())}", file=sys.stderr)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"mtlirt {version('mtlirt')}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    context: typer.Context,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[  # noqa: ARG001  (its callback does the work)
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", is_eager=True, callback=_print_version
+        ),
+    ] = False,
+) -> None:
+    """Item response theory for leaderboards: item-level results of many LLMs to scores."""
+    context.obj.debug = debug
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit(BAD_USE)

@@ -1,0 +1,119 @@
+"""``mtlirt ingest``: files to a response store."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from mtlirt.cli.output import print_json, print_table
+from mtlirt.errors import InputError
+
+
+def ingest(
+    sources: Annotated[
+        list[str],
+        typer.Argument(metavar="SOURCE", help="Files, or folders of files.", show_default=False),
+    ],
+    out: Annotated[
+        str, typer.Option(help="Where the response store goes: a path or URL.", show_default=False)
+    ],
+    layout: Annotated[
+        Literal["auto", "tidy", "wide"],
+        typer.Option("--format", help="tidy: a row a response; wide: a row a model."),
+    ] = "auto",
+    models: Annotated[
+        str | None, typer.Option(help="Table of models: model_id and any columns.")
+    ] = None,
+    items: Annotated[
+        str | None, typer.Option(help="Table of items: domain, item_id and any columns.")
+    ] = None,
+    domain_column: Annotated[
+        str | None, typer.Option(help="Column of the domains, if not 'domain'.")
+    ] = None,
+    domain: Annotated[str, typer.Option(help="Domain of files that name none.")] = "default",
+    model_column: Annotated[
+        str | None, typer.Option(help="Column of the models in wide files, if not the first.")
+    ] = None,
+    transpose: Annotated[
+        bool, typer.Option("--transpose", help="Rows of wide files are items, columns models.")
+    ] = False,
+    fractions: Annotated[
+        Literal["error", "keep"], typer.Option(help="Values between 0 and 1.")
+    ] = "error",
+    threshold: Annotated[
+        float | None, typer.Option(help="Values from this up are 1, those below it 0.")
+    ] = None,
+    duplicates: Annotated[
+        Literal["error", "first", "attempts"],
+        typer.Option(help="Equal responses of one model to one item."),
+    ] = "error",
+    conflicts: Annotated[
+        Literal["error", "first", "last", "attempts"],
+        typer.Option(help="Differing responses of one model to one item."),
+    ] = "error",
+    unknown: Annotated[
+        Literal["error", "report"],
+        typer.Option(help="Ids in --models and --items that no response has."),
+    ] = "error",
+    report: Annotated[str | None, typer.Option(help="Write the report here, as JSON.")] = None,
+    overwrite: Annotated[
+        bool,
+        typer.Option("--overwrite", help="Add a version to a store, and replace the report."),
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Read item-level results into a response store."""
+    _check_free(out, report, overwrite)
+    from mtlirt.ingest.files import ingest as read
+    from mtlirt.responses.store import write_responses
+
+    options: dict[str, Any] = {
+        "format": layout,
+        "models": models,
+        "items": items,
+        "domain_column": domain_column,
+        "domain": domain,
+        "model_column": model_column,
+        "transpose": transpose,
+        "fractions": fractions,
+        "threshold": threshold,
+        "duplicates": duplicates,
+        "conflicts": conflicts,
+        "unknown": unknown,
+    }
+    responses, findings = read(sources, **options)
+    content = findings.to_dict()
+    history = {"verb": "ingest", "sources": sources, "options": options, "report": content}
+    version = write_responses(responses, out, history=history, overwrite=overwrite)
+    content = {"store": out, "version": version, **content}
+    if report is not None:
+        Path(report).write_text(json.dumps(content, indent=2) + "\n")
+    if as_json:
+        print_json(content)
+        return
+    for line in findings.lines():
+        print(line)
+    rows = [(count.name, count.models, count.items, count.cells) for count in findings.domains]
+    print_table(("domain", "models", "items", "cells"), rows)
+    print(f"wrote version {version} of {out}")
+
+
+def _check_free(out: str, report: str | None, overwrite: bool) -> None:
+    """Refuse what cannot be written before anything is read."""
+    from mtlirt.storage.root import open_root
+
+    if report is not None and not Path(report).absolute().parent.is_dir():
+        raise InputError(f"{report}: no folder to write it in")
+    if overwrite:
+        return
+    versions = open_root(out).versions()
+    if versions:
+        raise InputError(
+            f"{out}: holds version {versions[-1]} already; give another place, or --overwrite to "
+            "add a version"
+        )
+    if report is not None and Path(report).exists():
+        raise InputError(f"{report}: exists already; give another place, or --overwrite")
