@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from uuid import uuid4
@@ -74,6 +75,8 @@ class Draft:
         Manifest
             The committed version.
         """
+        if self._may_be_visible:
+            raise ValueError("a draft is committed once")
         for _ in range(ATTEMPTS):
             latest = max(self.root.versions(), default=EMPTY)
             if parent is not None and parent != latest:
@@ -109,4 +112,5 @@ class Draft:
         traceback: TracebackType | None,
     ) -> None:
         if not self._may_be_visible:
-            self.root.remove_folder(self.prefix)
+            with suppress(StorageError):  # what stays is an orphan, and no reader sees it
+                self.root.remove_folder(self.prefix)

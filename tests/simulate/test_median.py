@@ -14,12 +14,12 @@ def sum_of_sines(direction, traits):
     return np.sqrt(np.clip(1 - cosine**2, 0, None)).sum()
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_no_direction_that_a_search_finds_is_better(seed):
     rng = np.random.default_rng(seed)
     traits = rng.normal(size=(12, 1)) + rng.normal(size=(12, 5))
     best = sum_of_sines(sine_median(traits), traits)
-    starts = [traits.sum(axis=1), *traits.T, *rng.normal(size=(5, 12))]
+    starts = [traits.sum(axis=1), *traits.T, *rng.normal(size=(2, 12))]
     found = min(minimize(sum_of_sines, start, args=traits, tol=1e-9).fun for start in starts)
     assert best <= found + 1e-6
 

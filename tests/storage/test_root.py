@@ -176,6 +176,23 @@ def test_a_draft_takes_each_file_once_and_only_its_own(root):
             draft.add(root.write_data("data/other/table", b"1"))
 
 
+def test_a_draft_is_committed_once(root):
+    with root.draft("responses") as draft:
+        draft.commit()
+        with pytest.raises(ValueError, match="committed once"):
+            draft.commit()
+    assert root.versions() == [1]
+
+
+def test_a_failing_removal_does_not_hide_why_a_draft_was_abandoned(root, monkeypatch):
+    def fail(self, folder):
+        raise StorageError("cannot remove")
+
+    monkeypatch.setattr(type(root), "remove_folder", fail)
+    with pytest.raises(ValueError, match="info"):
+        commit(root, info={"value": float("nan")})
+
+
 @pytest.mark.parametrize("name", ["../escape", "/absolute", "a//b", "a/./b", "", "a b", "a\nb"])
 def test_a_draft_refuses_names_that_are_not_plain(root, name):
     with root.draft("responses") as draft, pytest.raises(ValueError, match="path"):
