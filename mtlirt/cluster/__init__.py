@@ -1,0 +1,1 @@
+"""Where work runs. Knows blocks and functions, nothing of what they mean."""

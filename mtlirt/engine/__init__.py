@@ -1,0 +1,1 @@
+"""The alternation between domain steps and the shared step, written once for all estimators."""

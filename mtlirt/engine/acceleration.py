@@ -1,0 +1,55 @@
+"""Anderson acceleration of a fixed-point iteration, one vector at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mtlirt.irt.kernels import Float
+
+DEPTH = 5
+"""Earlier iterates that a step combines."""
+
+LONGEST_STEP = 10.0
+"""An accelerated step is at most this many times the plain one."""
+
+
+class Anderson:
+    """Combines earlier iterates of x -> F(x) so that the combined residual F(x) - x is least.
+
+    Anderson's method (Walker and Ni, SIAM J. Numer. Anal. 49, 2011) for EM-like maps: where a
+    plain iteration shrinks the error by a factor close to 1, this takes a few steps.
+    """
+
+    def __init__(self) -> None:
+        self._points: list[Float] = []
+        self._residuals: list[Float] = []
+
+    def forget(self) -> None:
+        """Start anew."""
+        self._points.clear()
+        self._residuals.clear()
+
+    def step(self, point: Float, image: Float) -> Float:
+        """The next point to try, given F(point) = image."""
+        residual = image - point
+        self._points.append(point)
+        self._residuals.append(residual)
+        if len(self._points) > DEPTH + 1:
+            del self._points[0], self._residuals[0]
+        if len(self._points) < 2:
+            return image
+        moves = np.diff(np.array(self._points), axis=0)
+        changes = np.diff(np.array(self._residuals), axis=0)
+        gram = changes @ changes.T
+        gram += 1e-10 * np.trace(gram) * np.eye(len(gram))
+        try:
+            mix = np.linalg.solve(gram, changes @ residual)
+        except np.linalg.LinAlgError:
+            self.forget()
+            return image
+        extra = -mix @ (moves + changes)
+        room = LONGEST_STEP * float(np.linalg.norm(residual))
+        size = float(np.linalg.norm(extra))
+        if size > room:
+            extra *= room / size
+        return np.asarray(image + extra)

@@ -1,0 +1,220 @@
+"""Blocks of responses, loaded where they will be worked on, keyed (domain, rows, columns)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import numpy.typing as npt
+
+from mtlirt.cluster.local import Executor
+from mtlirt.errors import InputError
+from mtlirt.irt.blocks import BlockCounts, ResponseBlock, count_block, response_block
+from mtlirt.irt.kernels import Float
+from mtlirt.responses.matrix import DomainResponses, Responses
+
+Index = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class PlacedDomain:
+    """One domain's blocks, with only the models that took it, and its totals.
+
+    Attributes
+    ----------
+    blocks
+        Handles of `ResponseBlock`, by model chunk and item chunk.
+    takers
+        Positions in the model table of each model chunk's rows.
+    columns
+        The items of each item chunk.
+    successes, attempts, cells
+        Totals by item over all models.
+    answered, score
+        Answered cells and successes by model, 0 where the model did not take the domain.
+    largest_attempts
+        Most attempts behind any cell.
+    """
+
+    name: str
+    blocks: list[list[Any]]
+    takers: list[Index]
+    columns: list[slice]
+    successes: Float
+    attempts: Float
+    cells: npt.NDArray[np.int64]
+    answered: npt.NDArray[np.int64]
+    score: Float
+    largest_attempts: float
+
+    @property
+    def models(self) -> Index:
+        """Positions of all takers, in the order of the chunks."""
+        return np.concatenate(self.takers) if self.takers else np.zeros(0, np.intp)
+
+    @property
+    def size(self) -> int:
+        """Number of cells of its blocks."""
+        return sum(map(len, self.takers)) * len(self.cells)
+
+    @property
+    def unsplit(self) -> bool:
+        """Whether the domain is one block."""
+        return len(self.blocks) == 1 and len(self.columns) == 1
+
+    @property
+    def complete(self) -> bool:
+        """Whether every taker answered every item, once."""
+        return bool(self.largest_attempts == 1.0 and self.attempts.sum() == self.size)
+
+    @property
+    def constant(self) -> npt.NDArray[np.bool_]:
+        """Items that all their takers passed, or failed, or that nobody took."""
+        return np.asarray((self.successes == 0.0) | (self.successes == self.attempts))
+
+    def by_taker(self, values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+        """Values by model, cut into the model chunks' takers."""
+        return [values[rows] for rows in self.takers]
+
+
+def read_block(
+    array: da.Array, trials: da.Array | None, columns: npt.NDArray[np.intp] | None
+) -> ResponseBlock:
+    """Compute one block of the responses; `columns` picks and orders items."""
+    values = np.asarray(array.compute(scheduler="synchronous"))
+    attempts = None
+    if trials is not None:
+        attempts = np.asarray(trials.compute(scheduler="synchronous"))
+    if columns is not None:
+        values = values[:, columns]
+        attempts = None if attempts is None else attempts[:, columns]
+    return response_block(values, attempts)
+
+
+def taken_rows(block: ResponseBlock, keep: npt.NDArray[np.bool_]) -> ResponseBlock:
+    """The rows of a block whose models took the domain."""
+    return block.rows(keep)
+
+
+def place(
+    executor: Executor, responses: Responses, columns: Mapping[str, Index] | None = None
+) -> list[PlacedDomain]:
+    """Load every block once, count it, and drop from each domain the models that lack it.
+
+    Parameters
+    ----------
+    columns
+        Domain -> positions of the items to use, in this order; such a domain is one item chunk.
+        None uses all items, in the arrays' own chunks.
+    """
+    names = list(responses.domains if columns is None else columns)
+    loaded = []
+    for name in names:
+        data = responses.domains[name]
+        picked = None if columns is None else columns[name]
+        if picked is not None:
+            data = one_item_chunk(data)
+        rows, cols = data.array.numblocks
+        blocks = [
+            [
+                executor.submit(
+                    read_block,
+                    data.array.blocks[i, j],
+                    None if data.trials is None else data.trials.blocks[i, j],
+                    picked,
+                )
+                for j in range(cols)
+            ]
+            for i in range(rows)
+        ]
+        counts = [[executor.submit(count_block, block) for block in row] for row in blocks]
+        loaded.append((name, data, picked, blocks, counts))
+    return [
+        placed_domain(
+            executor, name, data, picked, blocks, [executor.gather(row) for row in counts]
+        )
+        for name, data, picked, blocks, counts in loaded
+    ]
+
+
+def one_item_chunk(data: DomainResponses) -> DomainResponses:
+    """The same responses with all items in one chunk."""
+    trials = None if data.trials is None else data.trials.rechunk({1: -1})
+    return DomainResponses(data.array.rechunk({1: -1}), trials)
+
+
+def placed_domain(
+    executor: Executor,
+    name: str,
+    data: DomainResponses,
+    picked: Index | None,
+    blocks: list[list[Any]],
+    counts: list[list[BlockCounts]],
+) -> PlacedDomain:
+    """Assemble one domain from its counted blocks."""
+    answered = np.concatenate([sum(c.model_cells for c in row) for row in counts])
+    score = np.concatenate([sum(c.model_successes for c in row) for row in counts])
+    starts = np.cumsum([0, *data.array.chunks[0]])
+    kept, takers = [], []
+    for row, start, stop in zip(blocks, starts[:-1], starts[1:], strict=True):
+        keep = answered[start:stop] > 0
+        if keep.any():
+            kept.append([executor.submit(taken_rows, block, keep) for block in row])
+            takers.append(np.flatnonzero(keep) + start)
+    widths = data.array.chunks[1] if picked is None else (len(picked),)
+    edges = np.cumsum([0, *widths])
+    by_item = [
+        [sum(getattr(row[j], total) for row in counts) for j in range(len(widths))]
+        for total in ("item_successes", "item_attempts", "item_cells")
+    ]
+    successes, attempts, cells = (np.concatenate(parts) for parts in by_item)
+    return PlacedDomain(
+        name=name,
+        blocks=kept,
+        takers=takers,
+        columns=[slice(a, b) for a, b in itertools.pairwise(edges)],
+        successes=successes,
+        attempts=attempts,
+        cells=cells,
+        answered=answered,
+        score=score,
+        largest_attempts=max((c.largest_attempts for row in counts for c in row), default=1.0),
+    )
+
+
+def untouched(name: str, models: int) -> PlacedDomain:
+    """A domain of which no item was asked."""
+    nothing = np.zeros(0)
+    return PlacedDomain(
+        name=name,
+        blocks=[],
+        takers=[],
+        columns=[],
+        successes=nothing,
+        attempts=nothing,
+        cells=np.zeros(0, np.int64),
+        answered=np.zeros(models, np.int64),
+        score=np.zeros(models),
+        largest_attempts=1.0,
+    )
+
+
+def check_fittable(domains: list[PlacedDomain]) -> None:
+    """Refuse domains from which nothing can be estimated.
+
+    Raises
+    ------
+    InputError
+        If a domain has fewer than 2 models, or nothing but missing cells.
+    """
+    for domain in domains:
+        takers = len(domain.models)
+        if takers < 2:
+            raise InputError(
+                f"domain {domain.name!r} has responses of {takers} models, a fit needs 2; "
+                "leave the domain out or add models"
+            )

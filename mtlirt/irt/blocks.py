@@ -1,0 +1,91 @@
+"""One block of responses as the kernels read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mtlirt.irt import kernels
+from mtlirt.irt.kernels import Float
+
+ONE_ATTEMPT = np.zeros((0, 0), np.float32)
+"""The weight of a block in which every response is one attempt."""
+
+
+@dataclass(frozen=True)
+class ResponseBlock:
+    """Responses of some models to some items of one domain.
+
+    Attributes
+    ----------
+    responses
+        Models x items: int8 with 1 correct, 0 wrong, -1 missing; or float32 successes.
+    weight
+        float32 attempts behind each cell (0 missing), or `ONE_ATTEMPT`.
+    """
+
+    responses: npt.NDArray[np.generic]
+    weight: npt.NDArray[np.float32]
+
+    def rows(self, keep: npt.NDArray[np.bool_]) -> ResponseBlock:
+        """The block of the models kept; the same object where all are."""
+        if keep.all():
+            return self
+        weight = self.weight[keep] if len(self.weight) else self.weight
+        return ResponseBlock(np.ascontiguousarray(self.responses[keep]), weight)
+
+
+@dataclass(frozen=True)
+class BlockCounts:
+    """Totals of a block: successes and attempts by item, cells by model and item, scores."""
+
+    item_successes: Float
+    item_attempts: Float
+    model_cells: npt.NDArray[np.int64]
+    item_cells: npt.NDArray[np.int64]
+    model_successes: Float
+    largest_attempts: float
+
+
+def response_block(
+    responses: npt.NDArray[np.generic], trials: npt.NDArray[np.generic] | None = None
+) -> ResponseBlock:
+    """Make a block of an array as `Responses` holds it.
+
+    Parameters
+    ----------
+    responses
+        int8 with -1 missing; float32 fractions with NaN missing; or int16 successes of `trials`.
+    trials
+        Attempts behind each cell, 0 where missing.
+
+    Raises
+    ------
+    ValueError
+        If a value is not a response: a fraction or a number of successes outside its range.
+    """
+    if trials is not None:
+        weight = np.maximum(trials, 0).astype(np.float32)
+        successes = np.where(weight > 0, responses, 0).astype(np.float32)
+        if (successes < 0).any() or (successes > weight).any():
+            raise ValueError("successes lie outside 0 .. trials")
+        return ResponseBlock(successes, weight)
+    if np.issubdtype(responses.dtype, np.floating):
+        there = ~np.isnan(responses)
+        fractions = np.where(there, responses, 0).astype(np.float32)
+        if ((fractions < 0) | (fractions > 1)).any():
+            raise ValueError("fractions lie outside [0, 1]")
+        return ResponseBlock(fractions, there.astype(np.float32))
+    block = np.ascontiguousarray(responses, dtype=np.int8)
+    if block.size and (block.min() < -1 or block.max() > 1):
+        raise ValueError("responses are other than 1 correct, 0 wrong, -1 missing")
+    return ResponseBlock(block, ONE_ATTEMPT)
+
+
+def count_block(block: ResponseBlock) -> BlockCounts:
+    """Count a block in one pass."""
+    counts = kernels.answer_counts(block.responses, block.weight)
+    largest = float(block.weight.max()) if block.weight.size else 1.0
+    return BlockCounts(*counts, largest_attempts=largest)

@@ -1,0 +1,550 @@
+"""Compiled passes over response blocks and over the trait grid.
+
+All kernels release the GIL, use one thread, and write into float64 arrays; the caller decides what
+runs side by side. Response blocks are read in place: no kernel makes a float copy of a block, an
+array of models x items, or one of models x items x nodes.
+
+A block holds int8 responses (1, 0, -1 missing) or float32 weights of correct answers (missing is
+0 with weight 0); ``weight`` is the float32 number of attempts behind each cell, or an array of
+shape (0, 0) where a response is one attempt. Only positive entries count as correct answers.
+
+A grid is the set of points ``(first + k) * step``, k = 0 .. count - 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+Float = npt.NDArray[np.float64]
+Function = TypeVar("Function", bound=Callable[..., object])
+
+REASSOCIATE = {"reassoc", "contract", "nsz", "arcp"}
+
+
+def compiled(function: Function) -> Function:
+    """Compile with numba, cached on disk, without the GIL; sums may be reassociated."""
+    return cast(Function, numba.njit(nogil=True, cache=True, fastmath=REASSOCIATE)(function))
+
+
+@compiled
+def softplus(x: float) -> float:
+    """log(1 + exp(x)) without overflow."""
+    return float(max(x, 0.0) + np.log1p(np.exp(-abs(x))))
+
+
+@compiled
+def sigmoid(x: float) -> float:
+    """1 / (1 + exp(-x)) without overflow."""
+    e = np.exp(-abs(x))
+    return float((1.0 if x >= 0.0 else e) / (1.0 + e))
+
+
+@compiled
+def row_products(responses: npt.NDArray[np.generic], slope: Float) -> Float:
+    """Sum over items of response x slope, for each model: one pass over the block."""
+    models, items = responses.shape
+    out = np.zeros(models)
+    for i in range(models):
+        total = 0.0
+        for j in range(items):
+            total += max(responses[i, j], 0) * slope[j]
+        out[i] = total
+    return out
+
+
+@compiled
+def column_products(responses: npt.NDArray[np.generic], trait: Float) -> Float:
+    """Sum over models of response x trait, for each item: one pass over the block."""
+    models, items = responses.shape
+    out = np.zeros(items)
+    for i in range(models):
+        value = trait[i]
+        for j in range(items):
+            out[j] += max(responses[i, j], 0) * value
+    return out
+
+
+@compiled
+def cell_weights(
+    responses: npt.NDArray[np.generic], weight: npt.NDArray[np.float32], i: int, out: Float
+) -> None:
+    """Write the attempts behind each cell of model i, 0 where missing, to ``out``."""
+    items = responses.shape[1]
+    if weight.shape[0] > 0:
+        for j in range(items):
+            out[j] = weight[i, j]
+    else:
+        for j in range(items):
+            out[j] = 1.0 if responses[i, j] >= 0 else 0.0
+
+
+@compiled
+def answer_counts(
+    responses: npt.NDArray[np.generic], weight: npt.NDArray[np.float32]
+) -> tuple[Float, Float, npt.NDArray[np.int64], npt.NDArray[np.int64], Float]:
+    """Totals of a block: successes and attempts by item, cells by model and item, scores.
+
+    Returns ``successes`` (items), ``attempts`` (items), ``answered`` cells by model, cells by
+    item, and the successes by model.
+    """
+    models, items = responses.shape
+    successes, attempts = np.zeros(items), np.zeros(items)
+    by_model, by_item = np.zeros(models, np.int64), np.zeros(items, np.int64)
+    score = np.zeros(models)
+    cells = np.empty(items)
+    for i in range(models):
+        cell_weights(responses, weight, i, cells)
+        total, right = 0, 0.0
+        for j in range(items):
+            correct = max(responses[i, j], 0)
+            successes[j] += correct
+            attempts[j] += cells[j]
+            there = 1 if cells[j] > 0.0 else 0
+            by_item[j] += there
+            total += there
+            right += correct
+        by_model[i] = total
+        score[i] = right
+    return successes, attempts, by_model, by_item, score
+
+
+@compiled
+def softplus_table(slope: Float, intercept: Float, first: int, count: int, step: float) -> Float:
+    """log(1 + exp(a theta + d)) on the grid, shape (count, items); count x items evaluations."""
+    items = slope.shape[0]
+    table = np.empty((count, items))
+    for k in range(count):
+        theta = (first + k) * step
+        for j in range(items):
+            table[k, j] = softplus(slope[j] * theta + intercept[j])
+    return table
+
+
+@compiled
+def softplus_sum(slope: Float, intercept: Float, first: int, count: int, step: float) -> Float:
+    """Row sums of `softplus_table` without the table, shape (count,)."""
+    curve = np.zeros(count)
+    for k in range(count):
+        theta = (first + k) * step
+        total = 0.0
+        for j in range(slope.shape[0]):
+            total += softplus(slope[j] * theta + intercept[j])
+        curve[k] = total
+    return curve
+
+
+@compiled
+def pull_sums(slope: Float, intercept: Float, points: Float) -> Float:
+    """Sum over items of abs(a) sigma(-(a theta + d)) at each point, shape of points."""
+    out = np.zeros(points.shape[0])
+    for k in range(points.shape[0]):
+        for j in range(slope.shape[0]):
+            out[k] += abs(slope[j]) * sigmoid(-(slope[j] * points[k] + intercept[j]))
+    return out
+
+
+@compiled
+def information_bounds(slope: Float, intercept: Float, centres: Float, radius: float) -> Float:
+    """Sum over items of the largest information within radius of each centre."""
+    out = np.zeros(centres.shape[0])
+    for k in range(centres.shape[0]):
+        for j in range(slope.shape[0]):
+            steep = abs(slope[j])
+            p = sigmoid(max(abs(slope[j] * centres[k] + intercept[j]) - radius * steep, 0.0))
+            out[k] += steep * steep * p * (1.0 - p)
+    return out
+
+
+@compiled
+def masked_curves(
+    responses: npt.NDArray[np.generic],
+    weight: npt.NDArray[np.float32],
+    table: Float,
+    start: npt.NDArray[np.int64],
+    stride: npt.NDArray[np.int64],
+    nodes: npt.NDArray[np.int64],
+    out: Float,
+) -> None:
+    """Add to ``out[i, k]`` the table's row ``start + k stride`` summed over model i's cells.
+
+    Cost: cells x nodes multiplications; models with no nodes are passed over.
+    """
+    models, items = responses.shape
+    cells = np.empty(items)
+    for i in range(models):
+        if nodes[i] == 0:
+            continue
+        cell_weights(responses, weight, i, cells)
+        for k in range(nodes[i]):
+            row = start[i] + k * stride[i]
+            total = 0.0
+            for j in range(items):
+                total += cells[j] * table[row, j]
+            out[i, k] += total
+
+
+@compiled
+def masked_histogram(
+    responses: npt.NDArray[np.generic],
+    weight: npt.NDArray[np.float32],
+    density: Float,
+    start: npt.NDArray[np.int64],
+    stride: npt.NDArray[np.int64],
+    nodes: npt.NDArray[np.int64],
+    count: int,
+) -> Float:
+    """Expected attempts at each grid point and item, shape (count, items).
+
+    Cost: cells x nodes multiplications.
+    """
+    models, items = responses.shape
+    cells = np.empty(items)
+    out = np.zeros((count, items))
+    for i in range(models):
+        cell_weights(responses, weight, i, cells)
+        for k in range(nodes[i]):
+            row = start[i] + k * stride[i]
+            share = density[i, k]
+            for j in range(items):
+                out[row, j] += cells[j] * share
+    return out
+
+
+@compiled
+def moments(gap: Float, low: int, high: int, stride: int) -> tuple[float, float, float]:
+    """Sum, mean and variance of the density exp(gap) on every stride-th point of low .. high.
+
+    Mean and variance are in points counted from ``low``; ``gap`` is overwritten with the
+    normalised density.
+    """
+    total, first_moment = 0.0, 0.0
+    for g in range(low, high + 1, stride):
+        gap[g] = np.exp(gap[g])
+        total += gap[g]
+        first_moment += gap[g] * (g - low)
+    centre = first_moment / total
+    spread = 0.0
+    for g in range(low, high + 1, stride):
+        gap[g] /= total
+        spread += gap[g] * (g - low - centre) ** 2
+    return total, centre, spread
+
+
+@compiled
+def shared_curve_posteriors(
+    score: Float,
+    curve: Float,
+    first: int,
+    step: float,
+    prior_mean: Float,
+    prior_variance: Float,
+    spacing: float,
+    depth: float,
+    mean: Float,
+    variance: Float,
+    log_normaliser: Float,
+    histogram: Float,
+) -> None:
+    """Posterior of every trait where all models share one curve; see `traits.update_traits`.
+
+    The trapezoid rule runs over every ``stride``-th grid point out to where the density has
+    fallen by exp(-depth). Writes means, variances and log normalisers, and adds the posterior's
+    own nodes and weights to ``histogram``. Cost: about 20 exponentials a model.
+    """
+    count = curve.shape[0]
+    gap = np.empty(count)
+    for i in range(score.shape[0]):
+        pull, centre, precision = score[i], prior_mean[i], 1.0 / prior_variance[i]
+        low, high = 0, count - 1
+        while low < high:
+            middle = (low + high) // 2
+            theta = (first + middle + 0.5) * step
+            rise = step * (pull - precision * (theta - centre))
+            if rise > curve[middle + 1] - curve[middle]:
+                low = middle + 1
+            else:
+                high = middle
+        top = min(max(low, 1), count - 2)
+        bend = (curve[top + 1] - 2.0 * curve[top] + curve[top - 1]) / step**2 + precision
+        stride = max(1, int(spacing / (np.sqrt(bend) * step)))
+        theta = (first + top) * step
+        peak = pull * theta - curve[top] - 0.5 * precision * (theta - centre) ** 2
+        gap[top] = 0.0
+        left, right = top, top
+        while left >= stride:
+            g = left - stride
+            theta = (first + g) * step
+            gap[g] = pull * theta - curve[g] - 0.5 * precision * (theta - centre) ** 2 - peak
+            if gap[g] < -depth:
+                break
+            left = g
+        while right + stride < count:
+            g = right + stride
+            theta = (first + g) * step
+            gap[g] = pull * theta - curve[g] - 0.5 * precision * (theta - centre) ** 2 - peak
+            if gap[g] < -depth:
+                break
+            right = g
+        total, shift, spread = moments(gap, left, right, stride)
+        for g in range(left, right + 1, stride):
+            histogram[g] += gap[g]
+        mean[i] = (first + left + shift) * step
+        variance[i] = spread * step**2
+        log_normaliser[i] = (
+            peak + np.log(total * stride * step) + 0.5 * np.log(precision / (2.0 * np.pi))
+        )
+
+
+@compiled
+def own_curve_posteriors(
+    score: Float,
+    curves: Float,
+    first: int,
+    count: int,
+    step: float,
+    start: npt.NDArray[np.int64],
+    stride: npt.NDArray[np.int64],
+    nodes: npt.NDArray[np.int64],
+    settled: npt.NDArray[np.bool_],
+    prior_mean: Float,
+    prior_variance: Float,
+    spacing: float,
+    depth: float,
+    mean: Float,
+    variance: Float,
+    log_normaliser: Float,
+    density: Float,
+) -> int:
+    """Posterior of each unsettled trait on its own window of the grid; see `traits.Window`.
+
+    ``curves[i, k]`` belongs to grid point ``start + k stride`` of model i. A window that does not
+    hold the posterior (its ends have not fallen by exp(-depth), or its points are too far apart)
+    is replaced by a better one and its model stays unsettled; returns how many do.
+    """
+    open_windows = 0
+    gap = np.empty(curves.shape[1])
+    for i in range(score.shape[0]):
+        if settled[i]:
+            continue
+        pull, centre, precision = score[i], prior_mean[i], 1.0 / prior_variance[i]
+        n, width = nodes[i], stride[i] * step
+        origin = (first + start[i]) * step
+        top, peak = 0, -np.inf
+        for k in range(n):
+            theta = origin + k * width
+            gap[k] = pull * theta - curves[i, k] - 0.5 * precision * (theta - centre) ** 2
+            if gap[k] > peak:
+                top, peak = k, gap[k]
+        at_left, at_right = start[i] < stride[i], start[i] + n * stride[i] >= count
+        inside = min(max(top, 1), n - 2)
+        bend = -(gap[inside + 1] - 2.0 * gap[inside] + gap[inside - 1]) / width**2
+        wanted = max(1, int(spacing / (np.sqrt(max(bend, precision)) * step)))
+        short_left = gap[0] - peak > -depth and not at_left
+        short_right = gap[n - 1] - peak > -depth and not at_right
+        if stride[i] > wanted or short_left or short_right:
+            open_windows += 1
+            reach_left, reach_right = top * stride[i], (n - 1 - top) * stride[i]
+            if short_left:
+                reach_left = max(2 * reach_left, n * stride[i])
+            if short_right:
+                reach_right = max(2 * reach_right, n * stride[i])
+            middle = start[i] + top * stride[i]
+            if (short_left and top <= 1) or (short_right and top >= n - 2):
+                wanted = stride[i]
+            before = min((reach_left + wanted - 1) // wanted, middle // wanted)
+            after = min((reach_right + wanted - 1) // wanted, (count - 1 - middle) // wanted)
+            start[i], stride[i], nodes[i] = middle - before * wanted, wanted, before + after + 1
+            continue
+        settled[i] = True
+        low, high = 0, n - 1
+        while gap[low] - peak < -depth:
+            low += 1
+        while gap[high] - peak < -depth:
+            high -= 1
+        for k in range(n):
+            gap[k] -= peak
+            density[i, k] = 0.0
+        total, shift, spread = moments(gap, low, high, 1)
+        for k in range(low, high + 1):
+            density[i, k] = gap[k]
+        mean[i] = origin + (low + shift) * width
+        variance[i] = spread * width**2
+        log_normaliser[i] = peak + np.log(total * width) + 0.5 * np.log(precision / (2.0 * np.pi))
+    return open_windows
+
+
+@compiled
+def item_sums(
+    histogram: Float, first: int, step: float, slope: Float, intercept: Float
+) -> tuple[Float, Float, Float, Float, Float]:
+    """Expected successes and information of every item under the histogram of attempts.
+
+    ``histogram`` has shape (count, items), or (count, 1) where all items share it. Returns the
+    sums over the grid of n P, n P theta, n P(1-P), n P(1-P) theta and n P(1-P) theta^2.
+    Cost: one exponential for each occupied grid point and item.
+    """
+    count, items = histogram.shape[0], slope.shape[0]
+    shared = histogram.shape[1] == 1
+    p0, p1 = np.zeros(items), np.zeros(items)
+    w0, w1, w2 = np.zeros(items), np.zeros(items), np.zeros(items)
+    for k in range(count):
+        if shared and histogram[k, 0] == 0.0:
+            continue
+        theta = (first + k) * step
+        for j in range(items):
+            n = histogram[k, 0] if shared else histogram[k, j]
+            if n == 0.0:
+                continue
+            p = sigmoid(slope[j] * theta + intercept[j])
+            expected = n * p
+            info = expected * (1.0 - p)
+            p0[j] += expected
+            p1[j] += expected * theta
+            w0[j] += info
+            w1[j] += info * theta
+            w2[j] += info * theta * theta
+    return p0, p1, w0, w1, w2
+
+
+@compiled
+def trait_modes(
+    responses: npt.NDArray[np.generic],
+    weight: npt.NDArray[np.float32],
+    slope: Float,
+    intercept: Float,
+    prior_mean: Float,
+    prior_variance: Float,
+    tolerance: float,
+    mode: Float,
+    information: Float,
+) -> None:
+    """Mode of each trait's posterior and the likelihood's information there, cell by cell.
+
+    Newton's method from the prior mean, its step shortened by log(1 + r)/r with r the largest
+    change of a logit, which never overshoots a logistic likelihood. Cost: cells x iterations
+    exponentials.
+    """
+    models, items = responses.shape
+    cells = np.empty(items)
+    for i in range(models):
+        cell_weights(responses, weight, i, cells)
+        steepest = 0.0
+        for j in range(items):
+            if cells[j] > 0.0:
+                steepest = max(steepest, abs(slope[j]))
+        theta, info = prior_mean[i], 0.0
+        precision = 1.0 / prior_variance[i]
+        for _ in range(200):
+            gradient, info = precision * (prior_mean[i] - theta), 0.0
+            for j in range(items):
+                if cells[j] > 0.0:
+                    p = sigmoid(slope[j] * theta + intercept[j])
+                    gradient += slope[j] * (max(responses[i, j], 0) - cells[j] * p)
+                    info += slope[j] ** 2 * cells[j] * p * (1.0 - p)
+            change = gradient / (info + precision)
+            r = abs(change) * steepest
+            if r > 1e-3:
+                change *= np.log1p(r) / r
+            theta += change
+            if abs(change) < tolerance:
+                break
+        mode[i] = theta
+        information[i] = info
+
+
+@compiled
+def factor(matrix: Float) -> None:
+    """Replace a small positive definite matrix by its lower Cholesky factor, in place."""
+    for i in range(matrix.shape[0]):
+        for j in range(i + 1):
+            total = matrix[i, j]
+            for k in range(j):
+                total -= matrix[i, k] * matrix[j, k]
+            matrix[i, j] = np.sqrt(total) if i == j else total / matrix[j, j]
+
+
+@compiled
+def solve(lower: Float, vector: Float) -> None:
+    """Solve L L' x = vector in place."""
+    n = lower.shape[0]
+    for i in range(n):
+        for k in range(i):
+            vector[i] -= lower[i, k] * vector[k]
+        vector[i] /= lower[i, i]
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            vector[i] -= lower[k, i] * vector[k]
+        vector[i] /= lower[i, i]
+
+
+@compiled
+def factor_posteriors(
+    precision: Float,
+    shift: Float,
+    centre: Float,
+    loadings: Float,
+    uniqueness: Float,
+    factors: Float,
+    factor_covariance: Float,
+    cavity_mean: Float,
+    cavity_variance: Float,
+) -> float:
+    """Posterior of the factors of each model and the cavities of its traits, given the sites.
+
+    Writes, for each model i, the mean (r) and covariance (r x r) of f_i, and the normal
+    distribution of each trait given the sites of the *other* domains. Returns the sum over models
+    of log int N(theta; centre, Sigma) prod_t site_t(theta_t) dtheta, log scales left out.
+    A domain without a site has precision 0 and shift 0. Cost: models x domains x r^2.
+    """
+    models, domains = precision.shape
+    r = loadings.shape[1]
+    lower = np.empty((r, r))
+    direction = np.empty(r)
+    weight, pull = np.empty(domains), np.empty(domains)
+    total = 0.0
+    for i in range(models):
+        for a in range(r):
+            for b in range(r):
+                lower[a, b] = 1.0 if a == b else 0.0
+            direction[a] = 0.0
+        for t in range(domains):
+            tau, psi = precision[i, t], uniqueness[t]
+            nu = shift[i, t] - tau * centre[t]
+            shrink = 1.0 + tau * psi
+            weight[t], pull[t] = tau / shrink, nu / shrink
+            total += (
+                shift[i, t] * centre[t]
+                - 0.5 * tau * centre[t] ** 2
+                - 0.5 * np.log(shrink)
+                + 0.5 * nu * psi * pull[t]
+            )
+            for a in range(r):
+                direction[a] += loadings[t, a] * pull[t]
+                for b in range(a + 1):
+                    lower[a, b] += loadings[t, a] * loadings[t, b] * weight[t]
+        factor(lower)
+        for a in range(r):
+            factors[i, a] = direction[a]
+            total -= np.log(lower[a, a])
+        solve(lower, factors[i])
+        for a in range(r):
+            total += 0.5 * direction[a] * factors[i, a]
+            for b in range(r):
+                factor_covariance[i, a, b] = 1.0 if a == b else 0.0
+        for a in range(r):
+            solve(lower, factor_covariance[i, a])
+        for t in range(domains):
+            q, s = 0.0, 0.0
+            for a in range(r):
+                s += loadings[t, a] * factors[i, a]
+                for b in range(r):
+                    q += loadings[t, a] * factor_covariance[i, a, b] * loadings[t, b]
+            left = 1.0 - weight[t] * q
+            cavity_mean[i, t] = centre[t] + (s - q * pull[t]) / left
+            cavity_variance[i, t] = uniqueness[t] + q / left
+    return total

@@ -1,0 +1,268 @@
+"""The factor-analytic prior that ties the domains: cavities, EM update, standardisation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mtlirt.irt import kernels
+from mtlirt.irt.kernels import Float
+
+PRIOR_MODELS = 2.0
+PRIOR_UNIQUENESS = 0.2
+"""The weak prior on Psi is worth so many models with this share of unique variance."""
+
+
+class Representation(NamedTuple):
+    """theta_i = centre + Lambda f_i + N(0, diag(Psi)), f_i ~ N(0, I_r).
+
+    Attributes
+    ----------
+    centre
+        Population means of the traits, shape (domains,); 0 once standardised.
+    loadings
+        Lambda, shape (domains, r).
+    uniqueness
+        Psi, shape (domains,).
+    """
+
+    centre: Float
+    loadings: Float
+    uniqueness: Float
+
+    @property
+    def rank(self) -> int:
+        """Number of factors r."""
+        return int(self.loadings.shape[1])
+
+    @property
+    def covariance(self) -> Float:
+        """Sigma = Lambda Lambda' + diag(Psi), shape (domains, domains)."""
+        return np.asarray(self.loadings @ self.loadings.T + np.diag(self.uniqueness))
+
+
+@dataclass(frozen=True)
+class FactorPosterior:
+    """What the sites of some models say of their factors and, domain by domain, of each trait.
+
+    Attributes
+    ----------
+    factors, factor_covariance
+        Posterior of f, shapes (models, r) and (models, r, r).
+    cavity_mean, cavity_variance
+        Each trait given the other domains' sites, shape (models, domains).
+    log_integral
+        Sum over models of log int N(theta; centre, Sigma) prod_t site_t dtheta, without the
+        sites' log scales.
+    """
+
+    factors: Float
+    factor_covariance: Float
+    cavity_mean: Float
+    cavity_variance: Float
+    log_integral: float
+
+
+class FactorMoments(NamedTuple):
+    """Sums over models for the EM update of factor analysis; additive over model chunks.
+
+    Attributes
+    ----------
+    ff, tf, tt
+        By domain over its takers: E[z z'], E[theta z], E[theta^2] with z = (1, f).
+    f, f2
+        Over all models: E[f] and E[f f'].
+    models
+        Number of models.
+    log_integral
+        See `FactorPosterior`.
+    """
+
+    ff: Float
+    tf: Float
+    tt: Float
+    f: Float
+    f2: Float
+    models: int
+    log_integral: float
+
+
+def largest_rank(domains: int) -> int:
+    """Ledermann's bound: the largest r with (T - r)^2 >= T + r; 1 for two domains, 0 for one."""
+    if domains == 2:
+        return 1
+    ranks = [r for r in range(domains) if (domains - r) ** 2 >= domains + r]
+    return max(ranks) if domains > 1 else 0
+
+
+def independent(domains: int) -> Representation:
+    """Separate domains: Lambda = 0, Psi = 1."""
+    return Representation(np.zeros(domains), np.zeros((domains, 0)), np.ones(domains))
+
+
+def factor_posterior(
+    precision: Float, shift: Float, representation: Representation
+) -> FactorPosterior:
+    """Posterior of the factors and cavities of all traits given the sites.
+
+    Parameters
+    ----------
+    precision, shift
+        The sites, shape (models, domains); 0 where a model did not take the domain.
+
+    Notes
+    -----
+    f_i given the sites is normal with precision I + sum_t lambda_t lambda_t' tau/(1 + tau psi).
+    A cavity is the rank-one downdate of that by its own domain (Sherman-Morrison).
+    """
+    models, domains = precision.shape
+    r = representation.rank
+    factors, covariance = np.empty((models, r)), np.empty((models, r, r))
+    mean, variance = np.empty((models, domains)), np.empty((models, domains))
+    log_integral = kernels.factor_posteriors(
+        precision, shift, *representation, factors, covariance, mean, variance
+    )
+    return FactorPosterior(factors, covariance, mean, variance, log_integral)
+
+
+def factor_moments(
+    precision: Float,
+    shift: Float,
+    taken: npt.NDArray[np.bool_],
+    representation: Representation,
+) -> FactorMoments:
+    """The E-step of factor analysis on Gaussian sites, for one chunk of models.
+
+    Given f, theta is normal with mean (centre + lambda'f + psi shift)/(1 + psi precision) and
+    variance psi/(1 + psi precision).
+    """
+    posterior = factor_posterior(precision, shift, representation)
+    centre, loadings, uniqueness = representation
+    models, r = posterior.factors.shape
+    f, covariance = posterior.factors, posterior.factor_covariance.reshape(models, r * r)
+    shrink = 1.0 / (1.0 + precision * uniqueness)
+    mean = shrink * (f @ loadings.T + centre + uniqueness * shift)
+    outer = (loadings[:, :, None] * loadings[:, None, :]).reshape(len(centre), r * r)
+    square = shrink * uniqueness + shrink**2 * (covariance @ outer.T) + mean**2
+    there = taken.astype(np.float64)
+    spread = covariance + (f[:, :, None] * f[:, None, :]).reshape(models, r * r)
+    ff = np.empty((len(centre), 1 + r, 1 + r))
+    ff[:, 0, 0] = there.sum(axis=0)
+    ff[:, 0, 1:] = ff[:, 1:, 0] = there.T @ f
+    ff[:, 1:, 1:] = (there.T @ spread).reshape(len(centre), r, r)
+    seen = there * mean
+    tf = np.empty((len(centre), 1 + r))
+    tf[:, 0] = seen.sum(axis=0)
+    gain = ((there * shrink).T @ covariance).reshape(len(centre), r, r)
+    tf[:, 1:] = seen.T @ f + (gain @ loadings[:, :, None])[:, :, 0]
+    return FactorMoments(
+        ff,
+        tf,
+        (there * square).sum(axis=0),
+        f.sum(axis=0),
+        spread.sum(axis=0).reshape(r, r),
+        models,
+        posterior.log_integral,
+    )
+
+
+def add_moments(parts: Sequence[FactorMoments]) -> FactorMoments:
+    """Sum the moments of model chunks in their order."""
+    return FactorMoments(*(sum(column[1:], column[0]) for column in zip(*parts, strict=True)))
+
+
+def update_representation(moments: FactorMoments, weak_prior: bool) -> Representation:
+    """The M-step: regress each domain's trait on (1, f) over its takers.
+
+    The factors' own mean and covariance over *all* models are free in this step and are then
+    carried into the centres and loadings (parameter expansion), so a domain's centre is its
+    implied mean over all models, never its takers' own. With `weak_prior`, a domain's share of
+    unique variance is averaged with `PRIOR_UNIQUENESS`, worth `PRIOR_MODELS` models, which keeps
+    Psi from 0 (a Heywood case) and leaves the traits' variances alone.
+    """
+    domains, width = moments.tf.shape
+    mean = moments.f / moments.models
+    spread = moments.f2 / moments.models - np.outer(mean, mean)
+    carry = np.linalg.cholesky(spread) if width > 1 else spread
+    centre, loadings, uniqueness = (
+        np.zeros(domains),
+        np.zeros((domains, width - 1)),
+        np.ones(domains),
+    )
+    for t in range(domains):
+        takers = moments.ff[t, 0, 0]
+        weights = np.linalg.solve(moments.ff[t], moments.tf[t])
+        residual = moments.tt[t] - weights @ moments.tf[t]
+        uniqueness[t] = max(residual / takers, 1e-8)
+        centre[t] = weights[0] + weights[1:] @ mean
+        loadings[t] = weights[1:] @ carry
+        common = loadings[t] @ loadings[t]
+        if weak_prior and common > 0.0:
+            total = common + uniqueness[t]
+            share = (takers * uniqueness[t] / total + PRIOR_MODELS * PRIOR_UNIQUENESS) / (
+                takers + PRIOR_MODELS
+            )
+            uniqueness[t] = share * total
+            loadings[t] *= np.sqrt((1.0 - share) * total / common)
+    return Representation(centre, loadings, uniqueness)
+
+
+def standardisation(representation: Representation) -> tuple[Float, Float]:
+    """Mean and standard deviation of every trait under the representation."""
+    return representation.centre, np.sqrt(np.diag(representation.covariance))
+
+
+def standardised(representation: Representation) -> Representation:
+    """The same representation for traits of mean 0 and variance 1."""
+    _, sd = standardisation(representation)
+    loadings = representation.loadings / sd[:, None]
+    if loadings.shape == (2, 1):
+        loadings = equal_loadings(loadings)
+    uniqueness = 1.0 - (loadings**2).sum(axis=1)
+    return Representation(np.zeros(len(sd)), loadings, uniqueness)
+
+
+def equal_loadings(loadings: Float) -> Float:
+    """Two domains identify one correlation only: loadings of one size that give it."""
+    correlation = float(loadings[0, 0] * loadings[1, 0])
+    size = np.sqrt(abs(correlation))
+    return np.array([[size], [np.copysign(size, correlation)]])
+
+
+def canonical(representation: Representation) -> Representation:
+    """Rotate the factors so that Lambda' Psi^-1 Lambda is diagonal, falling, column sums >= 0."""
+    loadings = representation.loadings
+    if representation.rank == 0:
+        return representation
+    scaled = loadings / np.sqrt(representation.uniqueness)[:, None]
+    _, _, rotation = np.linalg.svd(scaled, full_matrices=False)
+    rotated = loadings @ rotation.T
+    signs = np.where(rotated.sum(axis=0) < 0, -1.0, 1.0)
+    return representation._replace(loadings=rotated * signs)
+
+
+def composite_moments(
+    precision: Float, shift: Float, representation: Representation, weights: Float
+) -> tuple[Float, Float]:
+    """Mean and variance of weights'theta of each model under the joint posterior.
+
+    Parameters
+    ----------
+    precision, shift
+        The sites, shape (models, domains).
+    weights
+        Shape (domains,).
+    """
+    posterior = factor_posterior(precision, shift, representation)
+    centre, loadings, uniqueness = representation
+    shrink = 1.0 / (1.0 + precision * uniqueness)
+    own = shrink * (centre + uniqueness * shift)
+    gain = (weights * shrink) @ loadings
+    mean = own @ weights + (gain * posterior.factors).sum(axis=1)
+    variance = (shrink * uniqueness) @ weights**2
+    spread = (gain[:, :, None] * posterior.factor_covariance * gain[:, None, :]).sum(axis=(1, 2))
+    return mean, variance + spread

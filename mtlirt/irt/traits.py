@@ -1,0 +1,315 @@
+"""Trait update: the posterior of every model's trait under its cavity, and its Gaussian site."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mtlirt.irt import kernels
+from mtlirt.irt.blocks import ResponseBlock
+from mtlirt.irt.curves import Grid, Items, Quadrature, probability
+from mtlirt.irt.kernels import Float
+
+Index = npt.NDArray[np.int64]
+
+
+class Window(NamedTuple):
+    """The grid points at which each model's own curve is known.
+
+    Model i has the points ``start + k stride`` for k = 0 .. nodes - 1, counted from the grid's
+    first; nodes = 0 asks for nothing.
+    """
+
+    start: Index
+    stride: Index
+    nodes: Index
+
+
+class Cavity(NamedTuple):
+    """What the other domains say of a domain's traits: normal means and variances, by model."""
+
+    mean: Float
+    variance: Float
+
+    def part(self, rows: Index, domain: int) -> Cavity:
+        """Those of some models in one domain, of a cavity of shape (models, domains)."""
+        return Cavity(self.mean[rows, domain], self.variance[rows, domain])
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Posterior of one trait for each of some models.
+
+    Attributes
+    ----------
+    mean, variance, log_normaliser
+        Moments, and log of the integral of cavity x likelihood, shape (models,).
+    density
+        The quadrature weights: summed over models, shape (count,), where all share one curve;
+        otherwise each model's on its window, shape (models, nodes).
+    window
+        None where all models share one curve.
+    """
+
+    mean: Float
+    variance: Float
+    log_normaliser: Float
+    density: Float
+    window: Window | None = None
+
+
+@dataclass(frozen=True)
+class Site:
+    """A domain's message on its traits: exp(log_scale + shift theta - precision theta^2 / 2)."""
+
+    precision: Float
+    shift: Float
+    log_scale: Float
+
+
+def trait_score(block: ResponseBlock, items: Items) -> Float:
+    """A_i = sum over items of y_ij a_j, shape (models,): one pass over the block."""
+    return kernels.row_products(block.responses, items.slope)
+
+
+def shared_curve_posterior(
+    scores: Sequence[Float],
+    curves: Sequence[Float],
+    cavity: Cavity,
+    grid: Grid,
+    quadrature: Quadrature,
+) -> Posterior:
+    """Posterior where every model answered every item, from sums over item chunks.
+
+    Parameters
+    ----------
+    scores
+        `trait_score` of each item chunk.
+    curves
+        `curves.shared_curve` of each item chunk.
+
+    Notes
+    -----
+    The posterior is proportional to N(theta; cavity) exp(A theta - C(theta)). It is integrated at
+    grid points, centred on its mode, so no curve is interpolated and the posterior's own nodes
+    land on the grid of the items' histogram.
+    """
+    score, curve = np.sum(scores, axis=0), np.sum(curves, axis=0)
+    mean, variance, log_normaliser = (np.empty(len(score)) for _ in range(3))
+    histogram = np.zeros(grid.count)
+    kernels.shared_curve_posteriors(
+        score,
+        curve,
+        grid.first,
+        grid.step,
+        cavity.mean,
+        cavity.variance,
+        quadrature.spacing,
+        quadrature.depth,
+        mean,
+        variance,
+        log_normaliser,
+        histogram,
+    )
+    return Posterior(mean, variance, log_normaliser, histogram)
+
+
+@dataclass(frozen=True)
+class WindowedSearch:
+    """Posteriors in the making where each model has a curve of its own.
+
+    ``settled`` models are done; the window of the others is to be evaluated next.
+    """
+
+    posterior: Posterior
+    window: Window
+    settled: npt.NDArray[np.bool_]
+
+    @property
+    def asked(self) -> Window:
+        """The windows to evaluate: those of the unsettled models."""
+        return self.window._replace(nodes=np.where(self.settled, 0, self.window.nodes))
+
+    @property
+    def unsettled(self) -> int:
+        """How many models are not done."""
+        return int((~self.settled).sum())
+
+
+def start_windows(
+    mean: Float, variance: Float, grid: Grid, quadrature: Quadrature
+) -> WindowedSearch:
+    """Windows around a guess of the posteriors, all unsettled."""
+    sd = np.sqrt(variance)
+    stride = np.maximum(1, (quadrature.spacing * sd / grid.step).astype(np.int64))
+    half = np.ceil(np.sqrt(2.0 * quadrature.depth) * sd / (stride * grid.step)).astype(np.int64) + 1
+    middle = np.clip(np.rint(mean / grid.step).astype(np.int64) - grid.first, 1, grid.count - 2)
+    stride = np.minimum(stride, np.minimum(middle, grid.count - 1 - middle))
+    before = np.minimum(half, middle // stride)
+    after = np.minimum(half, (grid.count - 1 - middle) // stride)
+    window = Window(middle - before * stride, stride, before + after + 1)
+    nothing = np.zeros(len(mean))
+    empty = Posterior(nothing, nothing, nothing, np.zeros((len(mean), 0)), window)
+    return WindowedSearch(empty, window, np.zeros(len(mean), bool))
+
+
+def window_curves(block: ResponseBlock, items: Items, grid: Grid, window: Window) -> Float:
+    """C_i at the window's points over the cells of one item chunk, shape (models, nodes)."""
+    table = kernels.softplus_table(items.slope, items.intercept, grid.first, grid.count, grid.step)
+    out = np.zeros((len(window.nodes), int(window.nodes.max(initial=0))))
+    kernels.masked_curves(block.responses, block.weight, table, *window, out)
+    return out
+
+
+def search_windows(
+    search: WindowedSearch,
+    scores: Sequence[Float],
+    curves: Sequence[Float],
+    cavity: Cavity,
+    grid: Grid,
+    quadrature: Quadrature,
+) -> WindowedSearch:
+    """One step of the search: integrate where the window holds the posterior, else move it."""
+    curve = np.sum(curves, axis=0)
+    window = Window(*(part.copy() for part in search.window))
+    before = search.posterior
+    mean, variance = before.mean.copy(), before.variance.copy()
+    log_normaliser, settled = before.log_normaliser.copy(), search.settled.copy()
+    width = max(curve.shape[1], before.density.shape[1])
+    density = np.zeros((len(mean), width))
+    density[:, : before.density.shape[1]] = before.density
+    kernels.own_curve_posteriors(
+        np.sum(scores, axis=0),
+        curve,
+        grid.first,
+        grid.count,
+        grid.step,
+        *window,
+        settled,
+        *cavity,
+        quadrature.spacing,
+        quadrature.depth,
+        mean,
+        variance,
+        log_normaliser,
+        density,
+    )
+    return WindowedSearch(
+        Posterior(mean, variance, log_normaliser, density, window), window, settled
+    )
+
+
+def site(posterior: Posterior, cavity: Cavity) -> Site:
+    """The Gaussian site: posterior over cavity, scaled to keep the normaliser.
+
+    Notes
+    -----
+    precision = 1/v - 1/vc (0 where rounding makes it negative), shift = m/v - mc/vc, and
+    log_scale = log Z - log of the integral of N(theta; cavity) exp(shift theta - precision
+    theta^2/2).
+    """
+    precision = np.maximum(1.0 / posterior.variance - 1.0 / cavity.variance, 0.0)
+    shift = posterior.mean / posterior.variance - cavity.mean / cavity.variance
+    log_scale = posterior.log_normaliser - log_gaussian_integral(precision, shift, cavity)
+    return Site(precision, shift, log_scale)
+
+
+def log_gaussian_integral(precision: Float, shift: Float, cavity: Cavity) -> Float:
+    """Log of the integral of N(theta; cavity) exp(shift theta - precision theta^2 / 2)."""
+    mean, variance = cavity
+    shrink = 1.0 + precision * variance
+    return np.asarray(
+        -0.5 * np.log(shrink)
+        + (2.0 * shift * mean + shift**2 * variance - precision * mean**2) / (2.0 * shrink)
+    )
+
+
+def combined(cavity: Cavity, precision: Float, shift: Float) -> tuple[Float, Float]:
+    """Mean and variance of cavity x site, broadcasting."""
+    variance = 1.0 / (1.0 / cavity.variance + precision)
+    return variance * (cavity.mean / cavity.variance + shift), variance
+
+
+def mode_site(block: ResponseBlock, items: Items, cavity: Cavity, tolerance: float) -> Site:
+    """Laplace's site at the posterior mode (log_scale 0): for modal (MAP) scores."""
+    mode, information = (np.empty(len(cavity.mean)) for _ in range(2))
+    kernels.trait_modes(
+        block.responses,
+        block.weight,
+        items.slope,
+        items.intercept,
+        *cavity,
+        tolerance,
+        mode,
+        information,
+    )
+    shift = (mode - cavity.mean) / cavity.variance + information * mode
+    return Site(information, shift, np.zeros(len(mode)))
+
+
+def widened(precision: Float, shift: Float, uncertainty: Float) -> tuple[Float, Float]:
+    """Precision and shift of sites after the items' own uncertainty is added.
+
+    Parameters
+    ----------
+    uncertainty
+        Variance of the score d log p / d theta that comes from the items' parameters, by model.
+
+    Notes
+    -----
+    The site's estimate shift/precision keeps its place; its variance 1/precision grows by
+    uncertainty / precision^2 (the delta method).
+    """
+    factor = precision / np.where(precision > 0.0, precision + uncertainty, 1.0)
+    return precision * factor, shift * factor
+
+
+def shared_uncertainty(parts: Sequence[tuple[Items, Float]], mean: Float, grid: Grid) -> Float:
+    """Variance of each model's score from the items' uncertainty, all items answered.
+
+    Parameters
+    ----------
+    parts
+        Items and covariance entries aa, ad, dd, shape (items, 3), of each item chunk.
+    mean
+        Where to take it, by model.
+    """
+    curve = np.sum([score_variance(*part, grid).sum(axis=1) for part in parts], axis=0)
+    return np.asarray(np.interp(mean, grid.points, curve))
+
+
+def masked_uncertainty(
+    block: ResponseBlock, items: Items, covariance: Float, mean: Float, grid: Grid
+) -> Float:
+    """The same over each model's own cells of one item chunk; additive over item chunks."""
+    place = np.clip(mean / grid.step - grid.first, 0.0, grid.count - 1.001)
+    start = place.astype(np.int64)
+    two = np.full(len(start), 2, np.int64)
+    ends = np.zeros((len(start), 2))
+    kernels.masked_curves(
+        block.responses,
+        block.weight,
+        score_variance(items, covariance, grid),
+        start,
+        np.ones_like(start),
+        two,
+        ends,
+    )
+    share = place - start
+    return np.asarray((1.0 - share) * ends[:, 0] + share * ends[:, 1])
+
+
+def score_variance(items: Items, covariance: Float, grid: Grid) -> Float:
+    """Variance of an item's score a (y - P) from the uncertainty of (a, d), (count, items).
+
+    The score's derivatives are y - P - a P(1-P) theta and -a P(1-P); y is averaged over P.
+    """
+    theta = grid.points[:, None]
+    p = probability(theta, items.slope, items.intercept)
+    info = p * (1.0 - p)
+    aa, ad, dd = covariance.T
+    return np.asarray(info * aa + (items.slope * info) ** 2 * (theta**2 * aa + 2 * theta * ad + dd))

@@ -1,0 +1,42 @@
+"""Responses from bare arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+
+from mtlirt.errors import InputError
+from mtlirt.responses.matrix import DomainResponses, Responses
+
+
+def from_arrays(domains: Mapping[str, da.Array]) -> Responses:
+    """Take int8 (or float32) Dask arrays as responses; models and items get their numbers as ids.
+
+    Parameters
+    ----------
+    domains
+        Domain -> array of models x items, all with the same models in the same order: int8 with
+        1 correct, 0 wrong, -1 missing, or float32 fractions with NaN missing. In any chunks.
+
+    Raises
+    ------
+    InputError
+        If there is no array, or their numbers of rows differ.
+    """
+    rows = {array.shape[0] for array in domains.values()}
+    if len(rows) != 1:
+        raise InputError(f"the arrays have {sorted(rows)} rows; all need the same models")
+    names, numbers = [], []
+    for name, array in domains.items():
+        names += [name] * array.shape[1]
+        numbers += [str(j) for j in range(array.shape[1])]
+    index = pd.MultiIndex.from_arrays([names, numbers], names=["domain", "item_id"])
+    models = pd.Index([str(i) for i in np.arange(rows.pop())], name="model_id")
+    return Responses(
+        {name: DomainResponses(array) for name, array in domains.items()},
+        pd.DataFrame(index=models),
+        pd.DataFrame(index=index),
+    )
