@@ -96,7 +96,7 @@ ids = st.lists(
 )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(models=ids, items=ids, data=st.data())
 def test_any_ids_and_values_read_back(tmp_path_factory, assert_same, models, items, data):
     shape = (len(models), len(items))
