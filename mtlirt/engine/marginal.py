@@ -37,7 +37,8 @@ EM_STEPS = 50
 """EM updates of the representation a round, at most."""
 
 EM_TOLERANCE = 1e-2
-"""EM of the representation ends when the log-likelihood rises by less."""
+"""EM of the representation ends when the log-likelihood rises by less, or by less than a
+thousandth of what the first step gained: the sites will move before the next round."""
 
 RANK_ROUND = 2
 """The round after which rank "auto" is chosen: the first whose sites rest on fitted items."""
@@ -179,7 +180,8 @@ def expectation_maximisation(
         found = moments(executor, precision, shift, taken, representation)
         log_integrals.append(found.log_integral)
         representation = update_representation(found, priors)
-        if len(log_integrals) > 1 and abs(log_integrals[-1] - log_integrals[-2]) < tolerance:
+        gains = np.diff(log_integrals)
+        if len(gains) and gains[-1] < max(tolerance, 1e-3 * gains[0]):
             break
     return representation, log_integrals[0]
 

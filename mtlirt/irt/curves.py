@@ -54,8 +54,8 @@ class Quadrature:
     depth: float
 
 
-FITTING = Quadrature(spacing=1.0, depth=20.0)
-"""Errors below 1e-7: for the rounds of a fit."""
+FITTING = Quadrature(spacing=1.2, depth=17.0)
+"""Errors of about 1e-6 of a standard deviation: for the rounds of a fit."""
 
 SCORING = Quadrature(spacing=0.75, depth=32.0)
 """Errors below 1e-12: for published traits."""
@@ -74,11 +74,13 @@ def information_curve(theta: Float, items: Items) -> Float:
     return np.asarray((items.slope**2 * p * (1.0 - p)).sum(axis=1))
 
 
-EDGES = np.concatenate([np.arange(0.0, 12.5, 0.5), 12.0 * 2.0 ** np.arange(1, 13)])
+EDGES = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, *(12.0 * 2.0 ** np.arange(12))])
 """Distances from 0 at which `Reach` is tabulated."""
 
-CENTRES = np.arange(-11.75, 12.0, 0.5)
-"""Centres of the intervals on which `Reach` bounds the information."""
+INTERVALS = np.concatenate(
+    [np.arange(-12.0, -5.0), np.arange(-5.0, 5.0, 0.5), np.arange(5.0, 13.0)]
+)
+"""Ends of the intervals on which `Reach` bounds the information."""
 
 
 class Reach(NamedTuple):
@@ -90,7 +92,7 @@ class Reach(NamedTuple):
         The strongest pull of any answers on a trait at ``+EDGES`` upwards, at ``-EDGES``
         downwards, shape (len(EDGES),).
     information
-        Upper bounds of the Fisher information on the half-unit intervals of [-12, 12].
+        Upper bounds of the Fisher information on each of `INTERVALS`.
     """
 
     up: Float
@@ -99,14 +101,15 @@ class Reach(NamedTuple):
 
 
 def item_reach(items: Items, attempts: float) -> Reach:
-    """Bounds from one run of items with at most so many attempts a cell; 90 x items."""
+    """Bounds from one run of items with at most so many attempts a cell; 76 x items."""
     # a right answer to an item of positive slope pulls up by a (1 - P), a wrong one to an item
     # of negative slope by |a| P: both are |a| sigma(-(|a| theta + d sign a))
     signs = np.where(items.slope < 0, -1.0, 1.0)
     slope, intercept = items.slope * signs, items.intercept * signs
+    centres = 0.5 * (INTERVALS[1:] + INTERVALS[:-1])
     up = kernels.pull_sums(slope, intercept, EDGES)
     down = kernels.pull_sums(-slope, -intercept, -EDGES)
-    information = kernels.information_bounds(slope, intercept, CENTRES, 0.25)
+    information = kernels.information_bounds(slope, intercept, centres, 0.5 * np.diff(INTERVALS))
     return Reach(attempts * up, attempts * down, attempts * information)
 
 
@@ -132,18 +135,15 @@ def trait_grid(
     variances = np.concatenate([variance for _, variance in cavities])
     information = np.sum([part.information for part in parts], axis=0).max()
     step = quadrature.spacing / np.sqrt(information + 1.0 / variances.min())
-    ends = []
-    for side, pulls in ((1.0, [p.up for p in parts]), (-1.0, [p.down for p in parts])):
-        pull = np.sum(pulls, axis=0)
-        safe = (
-            np.min((edge - side * means) / variances) >= total
-            for edge, total in zip(EDGES, pull, strict=True)
-        )
-        mode = next((edge for edge, enough in zip(EDGES, safe, strict=True) if enough), None)
-        if mode is None:
-            raise FloatingPointError(f"a trait beyond {EDGES[-1]:g} standard deviations")
-        ends.append(mode + np.sqrt(2.0 * quadrature.depth * variances.max()))
-    last, first = int(np.ceil(ends[0] / step)) + 1, -int(np.ceil(ends[1] / step)) - 1
+    up = np.sum([part.up for part in parts], axis=0)
+    down = np.sum([part.down for part in parts], axis=0)
+    top = kernels.highest_mode(up, EDGES, means, variances)
+    bottom = kernels.highest_mode(down, EDGES, -means, variances)
+    if not np.isfinite([top, bottom]).all():
+        raise FloatingPointError(f"a trait lies beyond {EDGES[-1]:g} standard deviations")
+    tail = np.sqrt(2.0 * quadrature.depth * variances.max())
+    last = int(np.ceil((top + tail) / step)) + 1
+    first = -int(np.ceil((bottom + tail) / step)) - 1
     return Grid(first, last - first + 1, float(step))
 
 

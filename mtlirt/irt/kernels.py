@@ -127,13 +127,22 @@ def softplus_table(slope: Float, intercept: Float, first: int, count: int, step:
 
 @compiled
 def softplus_sum(slope: Float, intercept: Float, first: int, count: int, step: float) -> Float:
-    """Row sums of `softplus_table` without the table, shape (count,)."""
+    """Row sums of `softplus_table` without the table, shape (count,).
+
+    The logarithm is taken of products of up to 512 factors 1 + exp(-abs(x)), each at most 2.
+    """
+    items = slope.shape[0]
     curve = np.zeros(count)
     for k in range(count):
         theta = (first + k) * step
         total = 0.0
-        for j in range(slope.shape[0]):
-            total += softplus(slope[j] * theta + intercept[j])
+        for begin in range(0, items, 512):
+            product = 1.0
+            for j in range(begin, min(begin + 512, items)):
+                x = slope[j] * theta + intercept[j]
+                total += max(x, 0.0)
+                product *= 1.0 + np.exp(-abs(x))
+            total += np.log(product)
         curve[k] = total
     return curve
 
@@ -149,13 +158,27 @@ def pull_sums(slope: Float, intercept: Float, points: Float) -> Float:
 
 
 @compiled
-def information_bounds(slope: Float, intercept: Float, centres: Float, radius: float) -> Float:
-    """Sum over items of the largest information within radius of each centre."""
+def highest_mode(pull: Float, edges: Float, means: Float, variances: Float) -> float:
+    """The first edge at which pull - (edge - mean)/variance <= 0 for every model, or inf."""
+    for k in range(edges.shape[0]):
+        enough = True
+        for i in range(means.shape[0]):
+            if edges[k] - means[i] < pull[k] * variances[i]:
+                enough = False
+                break
+        if enough:
+            return float(edges[k])
+    return np.inf
+
+
+@compiled
+def information_bounds(slope: Float, intercept: Float, centres: Float, radius: Float) -> Float:
+    """Sum over items of the largest information within a radius of each centre."""
     out = np.zeros(centres.shape[0])
     for k in range(centres.shape[0]):
         for j in range(slope.shape[0]):
             steep = abs(slope[j])
-            p = sigmoid(max(abs(slope[j] * centres[k] + intercept[j]) - radius * steep, 0.0))
+            p = sigmoid(max(abs(slope[j] * centres[k] + intercept[j]) - radius[k] * steep, 0.0))
             out[k] += steep * steep * p * (1.0 - p)
     return out
 
@@ -512,21 +535,22 @@ def factor_posteriors(
             for b in range(r):
                 lower[a, b] = 1.0 if a == b else 0.0
             direction[a] = 0.0
+        product = 1.0
         for t in range(domains):
             tau, psi = precision[i, t], uniqueness[t]
             nu = shift[i, t] - tau * centre[t]
             shrink = 1.0 + tau * psi
             weight[t], pull[t] = tau / shrink, nu / shrink
-            total += (
-                shift[i, t] * centre[t]
-                - 0.5 * tau * centre[t] ** 2
-                - 0.5 * np.log(shrink)
-                + 0.5 * nu * psi * pull[t]
-            )
+            total += shift[i, t] * centre[t] - 0.5 * tau * centre[t] ** 2 + 0.5 * nu * psi * pull[t]
+            product *= shrink
+            if product > 1e200:
+                total -= 0.5 * np.log(product)
+                product = 1.0
             for a in range(r):
                 direction[a] += loadings[t, a] * pull[t]
                 for b in range(a + 1):
                     lower[a, b] += loadings[t, a] * loadings[t, b] * weight[t]
+        total -= 0.5 * np.log(product)
         factor(lower)
         for a in range(r):
             factors[i, a] = direction[a]

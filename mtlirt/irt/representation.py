@@ -184,30 +184,26 @@ def update_representation(moments: FactorMoments, weak_prior: bool) -> Represent
     unique variance is averaged with `PRIOR_UNIQUENESS`, worth `PRIOR_MODELS` models, which keeps
     Psi from 0 (a Heywood case) and leaves the traits' variances alone.
     """
-    domains, width = moments.tf.shape
+    width = moments.tf.shape[1]
     mean = moments.f / moments.models
     spread = moments.f2 / moments.models - np.outer(mean, mean)
     carry = np.linalg.cholesky(spread) if width > 1 else spread
-    centre, loadings, uniqueness = (
-        np.zeros(domains),
-        np.zeros((domains, width - 1)),
-        np.ones(domains),
-    )
-    for t in range(domains):
-        takers = moments.ff[t, 0, 0]
-        weights = np.linalg.solve(moments.ff[t], moments.tf[t])
-        residual = moments.tt[t] - weights @ moments.tf[t]
-        uniqueness[t] = max(residual / takers, 1e-8)
-        centre[t] = weights[0] + weights[1:] @ mean
-        loadings[t] = weights[1:] @ carry
-        common = loadings[t] @ loadings[t]
-        if weak_prior and common > 0.0:
-            total = common + uniqueness[t]
-            share = (takers * uniqueness[t] / total + PRIOR_MODELS * PRIOR_UNIQUENESS) / (
-                takers + PRIOR_MODELS
-            )
-            uniqueness[t] = share * total
-            loadings[t] *= np.sqrt((1.0 - share) * total / common)
+    takers = moments.ff[:, 0, 0]
+    weights = np.linalg.solve(moments.ff, moments.tf[:, :, None])[:, :, 0]
+    residual = moments.tt - (weights * moments.tf).sum(axis=1)
+    uniqueness = np.maximum(residual / takers, 1e-8)
+    centre = weights[:, 0] + weights[:, 1:] @ mean
+    loadings = weights[:, 1:] @ carry
+    if weak_prior:
+        common = (loadings**2).sum(axis=1)
+        total = common + uniqueness
+        share = (takers * uniqueness / total + PRIOR_MODELS * PRIOR_UNIQUENESS) / (
+            takers + PRIOR_MODELS
+        )
+        tied = common > 0.0
+        uniqueness = np.where(tied, share * total, uniqueness)
+        keep = np.sqrt((1.0 - share) * total / np.where(tied, common, 1.0))
+        loadings = loadings * np.where(tied, keep, 1.0)[:, None]
     return Representation(centre, loadings, uniqueness)
 
 
