@@ -49,7 +49,8 @@ def run(arguments: Sequence[str]) -> int:
     Returns
     -------
     int
-        The exit status: 0 done, 1 a failure while running, 2 bad use or bad input.
+        The exit status: 0 done, 1 a failure while running, 2 bad use or bad input; 130 where
+        the user interrupted it.
     """
     settings = Settings()
     try:
@@ -66,9 +67,6 @@ def run(arguments: Sequence[str]) -> int:
         return BAD_USE
     except (StorageError, OSError) as error:
         _tell(error, str(error), settings)
-        return FAILED
-    except (typer.Abort, KeyboardInterrupt) as error:
-        _tell(error, "interrupted", settings)
         return FAILED
     return status if isinstance(status, int) else DONE
 
