@@ -11,16 +11,17 @@ import pandas as pd
 import pyarrow as pa
 
 from mtlirt.errors import InputError
-from mtlirt.ingest.cells import CellRule, Observed, place_cells
+from mtlirt.ingest.cells import CellRule, Observed
 from mtlirt.ingest.domains import check_domains, count_domains, find_domains, split_domains
 from mtlirt.ingest.ids import Codes, show, show_some
 from mtlirt.ingest.notices import notice_cells, notice_ids, notice_thresholds
+from mtlirt.ingest.placing import place_cells
 from mtlirt.ingest.reader import Batch
 from mtlirt.ingest.report import FileCount, IngestReport, ItemId
 from mtlirt.ingest.values import ValueRule, Values, read_values
 from mtlirt.responses.matrix import Responses
 
-_ITEM_BITS = 32
+_SMALL_TABLE = 1 << 20
 
 
 class Assembler:
@@ -46,7 +47,7 @@ class Assembler:
         self._value_rule = values or ValueRule()
         self._cell_rule = cells or CellRule()
         self._models, self._item_ids, self._domains = Codes(), Codes(), Codes()
-        self._pairs: dict[int, int] = {}
+        self._pairs: dict[tuple[int, int], int] = {}
         self._observed: list[Observed] = []
         self._files: Counter[str] = Counter()
         self._coerced: Counter[str] = Counter()
@@ -132,9 +133,12 @@ class Assembler:
     def _item_codes(self, batch: Batch) -> npt.NDArray[np.int32]:
         """Codes of (domain, item id)."""
         ids = self._required(self._item_ids, batch, "item_id")
-        keys = self._domain_codes(batch).astype(np.int64) << _ITEM_BITS | ids
-        codes, distinct = pd.factorize(keys)
-        table = [self._pairs.setdefault(key, len(self._pairs)) for key in distinct.tolist()]
+        size = len(self._item_ids.ids)
+        keys = self._domain_codes(batch).astype(np.int64) * size + ids
+        codes, distinct = _factorize(keys, len(self._domains.ids) * size)
+        table = [
+            self._pairs.setdefault(divmod(key, size), len(self._pairs)) for key in distinct.tolist()
+        ]
         return np.array(table, np.int32)[codes]
 
     def _domain_codes(self, batch: Batch) -> npt.NDArray[np.int32]:
@@ -161,8 +165,7 @@ class Assembler:
     def _items(self) -> list[ItemId]:
         """The items in the order of their codes."""
         domains, ids = list(self._domains.ids), list(self._item_ids.ids)
-        mask = (1 << _ITEM_BITS) - 1
-        return [(domains[key >> _ITEM_BITS], ids[key & mask]) for key in self._pairs]
+        return [(domains[domain], ids[item]) for domain, item in self._pairs]
 
 
 def _observe(
@@ -180,6 +183,19 @@ def _observe(
     if trials is None and ((correct == 0) | (correct == 1)).all():
         return Observed(batch.rows, kept, models, items, correct.astype(np.int8), trials, raw)
     return Observed(batch.rows, kept, models, items, correct, trials, raw)
+
+
+def _factorize(
+    keys: npt.NDArray[np.int64], bound: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Number the distinct keys, all below a bound: a table of all is faster while it is small."""
+    if bound > max(4 * len(keys), _SMALL_TABLE):
+        return pd.factorize(keys)
+    table = np.zeros(bound, np.int64)
+    table[keys] = 1
+    distinct = np.flatnonzero(table)
+    table[distinct] = np.arange(len(distinct))
+    return table[keys], distinct
 
 
 def _ranks(ids: Sequence[str] | Sequence[ItemId]) -> npt.NDArray[np.int64]:

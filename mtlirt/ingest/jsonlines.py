@@ -13,6 +13,7 @@ from mtlirt.ingest.opening import naming, open_bytes
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 
+_DECODER = json.JSONDecoder()
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -27,12 +28,14 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any] | None]]:
 
 def _parse(line: bytes, path: Path, number: int) -> dict[str, Any]:
     try:
-        record = json.loads(line.decode())
+        text = line.decode().strip()
+        record, end = _DECODER.raw_decode(text)
     except UnicodeDecodeError as error:
         raise InputError(f"{path} line {number}: not UTF-8 text ({error.reason})") from error
     except ValueError as error:
         raise InputError(f"{path} line {number}: broken JSON: {error}") from error
+    if end < len(text):
+        raise InputError(f"{path} line {number}: broken JSON: {show(text[end:])} after the object")
     if not isinstance(record, dict):
-        text = show(line.decode().strip())
-        raise InputError(f"{path} line {number}: expected an object in braces, found {text}")
+        raise InputError(f"{path} line {number}: expected an object in braces, found {show(text)}")
     return record

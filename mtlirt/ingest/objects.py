@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,9 +33,9 @@ def encode_object_ids(values: Sequence[Any], rows: Rows, field: str) -> pa.Array
 
 
 def object_values(values: Sequence[Any], rows: Rows, field: str) -> pa.Array[Any]:
-    """Values as text, each as JSON writes it; parameters as for `encode_object_ids`."""
+    """Values as text, each as Python writes it; parameters as for `encode_object_ids`."""
     texts = [
-        value if value is None or isinstance(value, str) else _json(value, rows, field, position)
+        value if value is None or isinstance(value, str) else _number(value, rows, field, position)
         for position, value in enumerate(values)
     ]
     return _text_column(texts, rows, field)
@@ -50,12 +49,12 @@ def _whole(value: Any, rows: Rows, field: str, position: int) -> str:
     return str(value)
 
 
-def _json(value: Any, rows: Rows, field: str, position: int) -> str:
+def _number(value: Any, rows: Rows, field: str, position: int) -> str:
     if isinstance(value, np.generic):
         value = value.item()
-    if not isinstance(value, (bool, int, float)):
+    if not isinstance(value, (int, float)):
         raise InputError(f"{rows.place(position)}: {field} is {value!r}, expected a number")
-    return json.dumps(value)
+    return repr(value)
 
 
 def _text_column(texts: list[str | None], rows: Rows, field: str) -> pa.Array[Any]:

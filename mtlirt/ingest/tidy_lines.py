@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from mtlirt.ingest.objects import encode_object_ids, object_values
 from mtlirt.ingest.reader import Batch, Rows, no_records
 
 _BATCH_LINES = 1 << 16
+_VALUES = ("correct", "trials")
 
 
 def read_line_batches(path: Path, domain_column: str | None) -> Iterator[Batch]:
@@ -34,38 +35,49 @@ def read_line_batches(path: Path, domain_column: str | None) -> Iterator[Batch]:
     optional = {"trials": "trials"}
     (optional if domain_column is None else required)["domain"] = domain_column or "domain"
     lines = read_lines(path)
-    empty = True
-    while chunk := list(islice(lines, _BATCH_LINES)):
-        empty = False
-        yield _batch(str(path), chunk, required, optional)
-    if empty:
-        yield no_records(path)
+    batch = _next_batch(str(path), lines, required, optional)
+    yield batch or no_records(path)
+    while batch is not None:
+        batch = _next_batch(str(path), lines, required, optional)
+        if batch is not None:
+            yield batch
 
 
-def _batch(
+def _next_batch(
     source: str,
-    chunk: Sequence[tuple[int, dict[str, Any] | None]],
+    lines: Iterator[tuple[int, dict[str, Any] | None]],
     required: dict[str, str],
     optional: dict[str, str],
-) -> Batch:
-    """Turn some lines into a batch; the dicts give the key of each field."""
-    numbers = [number for number, line in chunk if line is not None]
-    lines = [line for _, line in chunk if line is not None]
+) -> Batch | None:
+    """Turn some lines into a batch, None where there are no more.
+
+    The dicts give the key of each field. Values go straight into columns: keeping the objects of
+    many lines would keep the garbage collector busy.
+    """
+    numbers: list[int] = []
+    keys: set[str] = set()
+    values: dict[str, list[Any]] = {field: [] for field in required | optional}
+    number = blank = 0
+    for number, line in islice(lines, _BATCH_LINES):
+        if line is None:
+            blank += 1
+            continue
+        numbers.append(number)
+        keys.update(line)
+        for field, key in required.items():
+            if key not in line:
+                found = show_some(list(line)) or "none"
+                raise InputError(f"{source} line {number}: no key {show(key)}; found {found}")
+            values[field].append(line[key])
+        for field, key in optional.items():
+            values[field].append(line.get(key))
+    if not number:
+        return None
     rows = Rows(source, np.array(numbers, np.int64), "line")
-    keys = {key for line in lines for key in line}
     fields = required | {field: key for field, key in optional.items() if key in keys}
-    columns: dict[str, pa.Array[Any]] = {}
-    for field, key in fields.items():
-        values = [line.get(key) for line in lines]
-        if field in required and not all(key in line for line in lines):
-            raise _no_key(lines, key, rows)
-        encode = object_values if field in ("correct", "trials") else encode_object_ids
-        columns[field] = encode(values, rows, key)
+    columns = {
+        field: (object_values if field in _VALUES else encode_object_ids)(values[field], rows, key)
+        for field, key in fields.items()
+    }
     ignored = frozenset(keys - set(fields.values()))
-    return Batch(pa.RecordBatch.from_pydict(columns), rows, ignored, len(chunk) - len(lines))
-
-
-def _no_key(lines: Sequence[dict[str, Any]], key: str, rows: Rows) -> InputError:
-    position = next(position for position, line in enumerate(lines) if key not in line)
-    found = show_some(list(lines[position])) or "none"
-    return InputError(f"{rows.place(position)}: no key {show(key)}; found {found}")
+    return Batch(pa.RecordBatch.from_pydict(columns), rows, ignored, blank)

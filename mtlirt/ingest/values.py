@@ -159,18 +159,15 @@ def _numbers(column: pa.Array[Any], field: str, place: Place) -> tuple[Floats, C
         return np.full(len(column), np.nan), Counter()
     if _is_text(kind) or pa.types.is_dictionary(kind):
         return _numbers_of_text(column, field, place)
-    if pa.types.is_boolean(kind):
-        spelling = _BOOLEAN
-    elif pa.types.is_integer(kind):
-        spelling = _PLAIN
-    elif pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        spelling = _FLOAT
-    else:
+    if not (_is_whole(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         raise InputError(f"{place(0)}: {field} holds {kind}, expected 0 or 1")
     if pa.types.is_boolean(kind):
         column = column.cast(pa.int8())
     numbers = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return numbers, _count_spellings(np.full(len(numbers), spelling), numbers)
+    if pa.types.is_integer(kind):
+        return numbers, Counter()
+    label = _COERCED[_BOOLEAN if pa.types.is_boolean(kind) else _FLOAT]
+    return numbers, +Counter({label: int(np.count_nonzero(numbers == np.trunc(numbers)))})
 
 
 def _numbers_of_text(
@@ -180,15 +177,20 @@ def _numbers_of_text(
     encoded = column.dictionary_encode()
     read = [_number_of_text(text) for text in encoded.dictionary.to_pylist()]
     table = np.array([number for number, _ in read] + [np.nan])
-    spellings = np.array([spelling for _, spelling in read] + [_PLAIN])
+    spelled = np.array([spelling for _, spelling in read] + [_PLAIN])
     indices = encoded.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
-    numbers, spelled = table[indices], spellings[indices]
-    wrong = spelled == _UNREADABLE
-    if wrong.any():
-        position = int(wrong.argmax())
-        text = show(column[position].as_py())
-        raise InputError(f"{place(position)}: {field} is {text}, expected a number")
-    return numbers, _count_spellings(spelled, numbers)
+    if _UNREADABLE in spelled:
+        wrong = spelled[indices] == _UNREADABLE
+        if wrong.any():
+            position = int(wrong.argmax())
+            text = show(column[position].as_py())
+            raise InputError(f"{place(position)}: {field} is {text}, expected a number")
+    times = np.roll(np.bincount(indices + 1, minlength=len(table)), -1)
+    whole = table == np.trunc(table)
+    coerced = Counter(
+        {label: int(times[whole & (spelled == kind)].sum()) for kind, label in _COERCED.items()}
+    )
+    return table[indices], +coerced
 
 
 def _number_of_text(text: str | None) -> tuple[float, int]:
@@ -207,13 +209,8 @@ def _number_of_text(text: str | None) -> tuple[float, int]:
     return number, _PLAIN if word.isdigit() else _FLOAT
 
 
-def _count_spellings(spelled: npt.NDArray[np.int64], numbers: Floats) -> Counter[str]:
-    """Count whole numbers by their spelling."""
-    whole = numbers == np.trunc(numbers)
-    counts = {
-        label: int(np.count_nonzero(whole & (spelled == kind))) for kind, label in _COERCED.items()
-    }
-    return Counter({label: count for label, count in counts.items() if count})
+def _is_whole(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_boolean(kind))
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -70,7 +70,7 @@ def brute_force(records, values, cells):
     return out, gave_way
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     records=RECORDS,
     values=st.sampled_from([ValueRule(), ValueRule("keep"), ValueRule(threshold=0.5)]),

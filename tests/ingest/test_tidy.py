@@ -292,6 +292,7 @@ def test_a_broken_json_line_is_named(write):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
+        ("{} {}\n", r"line 1: broken JSON: ' \{\}' after the object"),
         ("[1]\n", r"line 1: expected an object in braces, found '\[1\]'"),
         (
             '{"model_id":"a","item_id":"q"}',
