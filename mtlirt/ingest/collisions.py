@@ -139,8 +139,8 @@ def _collision(
     places = [_place(batches, int(groups.members[position])) for position in (start, second)]
     choices = one_of((DUPLICATES if noun == "duplicates" else CONFLICTS)[1:])
     return InputError(
-        f"{places[0]} and {places[1]}: {cell}: {said}; {int(these.sum())} cells have such "
-        f"{noun}: choose {noun} {choices} (--{noun})"
+        f"{places[0]} and {places[1]}: {cell}: {said}; choose {noun} {choices} (--{noun}) for "
+        f"this and {int(these.sum()) - 1} other cells"
     )
 
 

@@ -51,7 +51,8 @@ def ingest(
         Files, and folders whose files are read in the order of their paths.
     format
         How the files are laid out; ``auto`` tells by their columns: a file with a column
-        ``item_id`` or ``correct`` is tidy, another wide. JSON lines are tidy.
+        ``item_id`` or ``correct`` is tidy, another wide. JSON lines are tidy; with
+        `model_column` or `transpose` all are wide.
     models, items
         Files with metadata of models and of items.
     domain_column
@@ -82,6 +83,10 @@ def ingest(
         raise InputError(f"format is {format!r}, expected {', '.join(_FORMATS)}")
     if unknown not in ("error", "report"):
         raise InputError(f"unknown is {unknown!r}, expected error or report")
+    if transpose or model_column is not None:
+        if format == "tidy":
+            raise InputError("format is tidy, but transpose and model column are of wide files")
+        format = "wide"  # noqa: A001
     tidy, wide = TidyReader(domain_column), WideReader(Layout(model_column, transpose))
     suffixes = wide.suffixes if format == "wide" else tidy.suffixes
     found = [find_files(Path(source), suffixes) for source in sources]

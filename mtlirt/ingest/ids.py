@@ -104,7 +104,12 @@ class Codes:
         return [self.code(name) if name and not name.isspace() else -1 for name in ids]
 
 
-def _is_id(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Whether an Arrow type is one of text."""
     return bool(
-        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     )
+
+
+def _is_id(kind: pa.DataType) -> bool:
+    return bool(is_text(kind) or pa.types.is_integer(kind))

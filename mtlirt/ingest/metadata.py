@@ -114,10 +114,10 @@ def _join(
     known = set(table.index)
     strangers = tuple(key for key in keys if key not in known)
     if strangers and unknown == "error":
+        place = metadata.rows.place(places[strangers[0]])
         raise InputError(
-            f"{metadata.rows.place(places[strangers[0]])}: {noun} {_show_key(strangers[0])} is not "
-            f"in the responses, nor are {len(strangers) - 1} others: mend the table, or choose "
-            "unknown report (--unknown)"
+            f"{place}: no response has {noun} {_show_key(strangers[0])}; mend the table, or choose "
+            f"unknown report (--unknown) for this and {len(strangers) - 1} other {noun}s"
         )
     order = [places.get(key) for key in table.index]
     columns = metadata.columns.take(pa.array(order, pa.int64()))

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from mtlirt.errors import InputError
 from mtlirt.ingest import delimited, jsonlines
-from mtlirt.ingest.ids import encode_ids, show, show_some
+from mtlirt.ingest.ids import encode_ids, is_text, show, show_some
 from mtlirt.ingest.opening import bare_suffix, naming
 from mtlirt.ingest.reader import Batch, Rows, no_records
 from mtlirt.ingest.tidy_lines import read_line_batches
@@ -63,7 +63,7 @@ class TidyReader:
         text = [
             fields[name]
             for name in _IDS
-            if name in fields and pa.types.is_unicode(schema.field(fields[name]).type)
+            if name in fields and is_text(schema.field(fields[name]).type)
         ]
         with naming(path), pq.ParquetFile(path, read_dictionary=text) as file:
             ignored = frozenset(schema.names) - set(fields.values())

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from mtlirt.errors import InputError
-from mtlirt.ingest.ids import show
+from mtlirt.ingest.ids import is_text, show
 
 Floats = npt.NDArray[np.float64]
 Place = Callable[[int], str]
@@ -152,12 +152,12 @@ def _refuse(
 
 def _numbers(column: pa.Array[Any], field: str, place: Place) -> tuple[Floats, Counter[str]]:
     """A column as float64, NaN where missing; and the count of other spellings."""
-    if isinstance(column, pa.DictionaryArray) and not _is_text(column.dictionary.type):
+    if isinstance(column, pa.DictionaryArray) and not is_text(column.dictionary.type):
         column = column.dictionary_decode()
     kind = column.type
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan), Counter()
-    if _is_text(kind) or pa.types.is_dictionary(kind):
+    if is_text(kind) or pa.types.is_dictionary(kind):
         return _numbers_of_text(column, field, place)
     if not (_is_whole(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         raise InputError(f"{place(0)}: {field} holds {kind}, expected 0 or 1")
@@ -211,9 +211,3 @@ def _number_of_text(text: str | None) -> tuple[float, int]:
 
 def _is_whole(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_boolean(kind))
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    )

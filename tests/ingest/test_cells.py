@@ -27,7 +27,7 @@ def test_duplicates_are_an_error_that_names_both_places(two_files):
     with pytest.raises(
         InputError,
         match=r"1\.csv row 2 and .*2\.csv row 3: model 'a', item 'q' of domain 'default': "
-        r"both say correct 1; 1 cells have such duplicates: choose duplicates first or attempts",
+        r"both say correct 1; choose duplicates first or attempts \(--duplicates\) for this and 0 ",
     ):
         ingest(two_files(1, 1), conflicts="first")
 
@@ -36,7 +36,7 @@ def test_conflicts_are_an_error_that_names_both_places(two_files):
     with pytest.raises(
         InputError,
         match=r"1\.csv row 2 and .*2\.csv row 3: model 'a', item 'q' of domain 'default': "
-        r"correct 1, then correct 0; 1 cells .* choose conflicts first, last or attempts",
+        r"correct 1, then correct 0; choose conflicts first, last or attempts \(--conflicts\)",
     ):
         ingest(two_files(1, 0), duplicates="first")
 

@@ -70,15 +70,16 @@ def test_items_by_another_domain_column(write):
 def test_unknown_ids(write, source):
     models = write("m.csv", "model_id,group\na,g\nb,g\nc,g\n")
     with pytest.raises(
-        InputError, match=r"m\.csv row 3: model 'b' is not in the responses, nor are"
+        InputError, match=r"m\.csv row 3: no response has model 'b'; .* and 1 other"
     ):
         ingest([source], models=models)
     items = write("i.csv", "domain,item_id\nz,1\n")
     with pytest.raises(
-        InputError, match=r"i\.csv row 2: item '1' of domain 'z' is not .*--unknown"
+        InputError, match=r"i\.csv row 2: no response has item '1' of domain 'z'; .*--unknown"
     ):
         ingest([source], items=items)
-    _, report = ingest([source], models=models, items=items, unknown="report")
+    responses, report = ingest([source], models=models, items=items, unknown="report")
+    assert (len(responses.models), len(responses.items)) == (2, 3)
     assert report.unknown_models == ("b", "c")
     assert report.unknown_items == (("z", "1"),)
     assert "2 unknown models in the model table: 'b', 'c'" in report.lines()

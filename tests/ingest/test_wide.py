@@ -79,6 +79,15 @@ def test_the_named_column_must_be_there(write):
         ingest([write("x.csv", WIDE)], model_column="m")
 
 
+def test_options_of_wide_files_make_files_wide(write, cells_of):
+    path = write("x.csv", "item_id,m1,m2\nq1,1,0\nq2,0,\n")
+    assert cells_of(ingest([path], transpose=True)[0]) == EXPECTED
+    with pytest.raises(InputError, match="format is tidy, but"):
+        ingest([path], format="tidy", transpose=True)
+    with pytest.raises(InputError, match="format is 'long', expected auto, tidy, wide"):
+        ingest([path], format="long")
+
+
 def test_a_table_of_neither_kind_says_how_it_was_read(write):
     with pytest.raises(InputError, match=r"correct is 'q1', expected a number .*read as a wide"):
         ingest([write("x.csv", "model,question,score\nm,q1,1\n")])
