@@ -26,7 +26,8 @@ class Fit:
         (all its takers alike: held at slope 0, uninformative), ``at_limit``.
     domains
         Index domain. ``items``, ``models`` (takers), ``uniqueness``, ``slope_mean``, ``slope_sd``
-        (the learned prior; null without priors), ``weak`` (fewer than 3 informative items).
+        (the learned prior; null without priors), ``weak`` (fewer than 3 informative items),
+        ``flat`` (its responses speak against any trait behind them: slopes held at 0).
     models
         Index model_id. ``answered`` (cells), ``domains`` (taken), ``overall`` and ``overall_sd``
         (equal weights over domains, from the joint posterior; null for a model without data).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.linalg import norm
 
 from mtlirt.irt.kernels import Float
 
@@ -12,12 +13,16 @@ DEPTH = 5
 LONGEST_STEP = 10.0
 """An accelerated step is at most this many times the plain one."""
 
+WORST_GROWTH = 2.0
+"""A residual that grew by more makes it start anew."""
+
 
 class Anderson:
     """Combines earlier iterates of x -> F(x) so that the combined residual F(x) - x is least.
 
     Anderson's method (Walker and Ni, SIAM J. Numer. Anal. 49, 2011) for EM-like maps: where a
-    plain iteration shrinks the error by a factor close to 1, this takes a few steps.
+    plain iteration shrinks the error by a factor close to 1, this takes a few steps. A step that
+    made the residual grow much is answered by a plain one and a new start.
     """
 
     def __init__(self) -> None:
@@ -32,6 +37,8 @@ class Anderson:
     def step(self, point: Float, image: Float) -> Float:
         """The next point to try, given F(point) = image."""
         residual = image - point
+        if self._residuals and norm(residual) > WORST_GROWTH * norm(self._residuals[-1]):
+            self.forget()
         self._points.append(point)
         self._residuals.append(residual)
         if len(self._points) > DEPTH + 1:
@@ -48,8 +55,8 @@ class Anderson:
             self.forget()
             return image
         extra = -mix @ (moves + changes)
-        room = LONGEST_STEP * float(np.linalg.norm(residual))
-        size = float(np.linalg.norm(extra))
+        room = LONGEST_STEP * float(norm(residual))
+        size = float(norm(extra))
         if size > room:
             extra *= room / size
         return np.asarray(image + extra)

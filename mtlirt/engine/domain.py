@@ -58,12 +58,12 @@ class DomainTask:
     largest_attempts: float
 
     @classmethod
-    def of(cls, domain: PlacedDomain) -> DomainTask:
+    def of(cls, domain: PlacedDomain, held: npt.NDArray[np.bool_]) -> DomainTask:
         """Describe a placed domain."""
         return cls(
             domain.columns,
             domain.successes,
-            domain.constant,
+            held,
             domain.complete,
             domain.largest_attempts,
         )
@@ -84,12 +84,15 @@ class DomainUpdate:
     intercept_term
         sum_j successes_j d_j at those parameters: the part of the log-likelihood that no trait
         enters.
+    log_normaliser
+        Sum over models of log of the integral of cavity x likelihood there, without that term.
     """
 
     items: Items
     information: Float
     sites: list[Site]
     intercept_term: float
+    log_normaliser: float
 
 
 @dataclass(frozen=True)
@@ -181,6 +184,11 @@ def found_posterior(search: WindowedSearch) -> Posterior:
     return search.posterior
 
 
+def total_log_normaliser(posterior: Posterior) -> float:
+    """Sum over models of the log normalisers."""
+    return float(posterior.log_normaliser.sum())
+
+
 def new_items(update: ItemUpdate) -> Items:
     """The parameters of an item update."""
     return update.items
@@ -207,18 +215,20 @@ def domain_step(
     parts: list[Any] = [items.columns(part) for part in task.columns]
     updates: list[Any] = []
     sites: list[Any] = []
+    posteriors: list[Any] = []
     before: list[Any] = parts
     for _ in range(repeats):
         traits = trait_step(executor, blocks, task, parts, cavities, guesses, quadrature)
+        posteriors = traits.posteriors
         sites = [
             executor.submit(site, posterior, cavity)
-            for posterior, cavity in zip(traits.posteriors, cavities, strict=True)
+            for posterior, cavity in zip(posteriors, cavities, strict=True)
         ]
         updates = []
         for j, part in enumerate(task.columns):
             statistics = [
                 executor.submit(item_statistics, row[j], posterior, traits.grid)
-                for row, posterior in zip(blocks, traits.posteriors, strict=True)
+                for row, posterior in zip(blocks, posteriors, strict=True)
             ]
             updates.append(
                 executor.submit(
@@ -244,6 +254,7 @@ def domain_step(
         np.concatenate([update.information for update in done]),
         executor.gather(sites),
         float(task.successes @ intercepts),
+        sum(executor.gather([executor.submit(total_log_normaliser, p) for p in posteriors])),
     )
 
 

@@ -102,9 +102,9 @@ def fit(
         state, history = run_rounds(executor, domains, options, listener)
         representation = canonical(state.representation)
         covariances = [
-            covariance(information, prior, domain.constant)
-            for domain, information, prior in zip(
-                domains, state.information, state.slope_priors, strict=True
+            covariance(information, prior, held)
+            for information, prior, held in zip(
+                state.information, state.slope_priors, state.held, strict=True
             )
         ]
         table = score_models(

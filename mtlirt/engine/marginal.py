@@ -13,6 +13,7 @@ from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import PlacedDomain
 from mtlirt.errors import InputError
 from mtlirt.irt.curves import Items
+from mtlirt.irt.items import covariance
 from mtlirt.irt.kernels import Float
 from mtlirt.irt.representation import (
     FactorMoments,
@@ -27,8 +28,8 @@ from mtlirt.irt.representation import (
     standardised,
     update_representation,
 )
-from mtlirt.irt.slopes import NO_PRIOR, SlopePrior, learn_slope_priors, slope_evidence
-from mtlirt.irt.traits import Cavity
+from mtlirt.irt.slopes import NO_PRIOR, SlopePosterior, SlopePrior, learn_slope_priors
+from mtlirt.irt.traits import Cavity, log_gaussian_integral
 
 STRIP = 2048
 """Models a task of the shared step."""
@@ -52,6 +53,8 @@ class State:
     ----------
     items, information, slope_priors
         By domain: parameters, their expected information (items, 3), the slopes' prior.
+    held
+        By domain: items that stay at slope 0, since they are constant or their domain is flat.
     precision, shift
         The sites, shape (models, domains); 0 where a model did not take the domain.
     representation
@@ -61,6 +64,7 @@ class State:
     items: tuple[Items, ...]
     information: tuple[Float, ...]
     slope_priors: tuple[SlopePrior, ...]
+    held: tuple[npt.NDArray[np.bool_], ...]
     precision: Float
     shift: Float
     representation: Representation
@@ -105,22 +109,28 @@ def start(domains: list[PlacedDomain], options: FitOptions) -> State:
 
     Constant items have slope 0: they say nothing of any trait.
     """
-    items = []
-    for domain in domains:
-        held = domain.constant
-        share = (domain.successes + 0.5) / (domain.attempts + 1.0)
-        slope = np.where(held, 0.0, 1.0)
-        items.append(Items(slope, np.log(share / (1.0 - share))))
+    held = tuple(domain.constant for domain in domains)
+    items = tuple(
+        Items(np.where(flat, 0.0, 1.0), null_intercepts(domain))
+        for domain, flat in zip(domains, held, strict=True)
+    )
     models = len(domains[0].answered)
     prior = SlopePrior(1.0, 1.0) if options.priors else NO_PRIOR
     return State(
-        tuple(items),
+        items,
         tuple(np.zeros((len(part.slope), 3)) for part in items),
         (prior,) * len(domains),
+        held,
         np.zeros((models, len(domains))),
         np.zeros((models, len(domains))),
         independent(len(domains)),
     )
+
+
+def null_intercepts(domain: PlacedDomain) -> Float:
+    """Logits of the items' shares of successes, half a success and half a failure added."""
+    share = (domain.successes + 0.5) / (domain.attempts + 1.0)
+    return np.asarray(np.log(share / (1.0 - share)))
 
 
 def strips(models: int) -> list[slice]:
@@ -263,6 +273,7 @@ def shared_step(
     domains: list[PlacedDomain],
     state: State,
     updates: list[DomainUpdate],
+    ridge: Float,
     number: int,
     options: FitOptions,
 ) -> SharedUpdate:
@@ -272,7 +283,8 @@ def shared_step(
     scales = 0.0
     for t, (domain, update) in enumerate(zip(domains, updates, strict=True)):
         for rows, site in zip(domain.takers, update.sites, strict=True):
-            precision[rows, t], shift[rows, t] = site.precision, site.shift
+            precision[rows, t] = site.precision + ridge[rows, t]
+            shift[rows, t] = site.shift
             scales += float(site.log_scale.sum())
         scales += update.intercept_term
     representation, log_integral = expectation_maximisation(
@@ -297,13 +309,13 @@ def shared_step(
     )
     signs = np.array(
         [
-            -1.0 if update.items.slope[~domain.constant].sum() < 0.0 else 1.0
-            for domain, update in zip(domains, updates, strict=True)
+            -1.0 if update.items.slope[~held].sum() < 0.0 else 1.0
+            for held, update in zip(state.held, updates, strict=True)
         ]
     )
     after = standardise(after, signs)
     if options.priors:
-        after = replace(after, slope_priors=learned_priors(domains, after))
+        after = replace(after, slope_priors=learned_priors(after))
     return SharedUpdate(after, scales + log_integral)
 
 
@@ -329,18 +341,92 @@ def standardise(state: State, signs: Float) -> State:
         tuple(items),
         tuple(information),
         tuple(priors),
+        state.held,
         state.precision * scale**2,
         (state.shift - state.precision * centre) * scale,
         standardised(signed),
     )
 
 
-def learned_priors(domains: list[PlacedDomain], state: State) -> tuple[SlopePrior, ...]:
+def slope_posteriors(state: State) -> list[SlopePosterior]:
+    """Means and variances of the slopes of every domain, held ones left out."""
+    out = []
+    for part, information, prior, held in zip(
+        state.items, state.information, state.slope_priors, state.held, strict=True
+    ):
+        spread = covariance(information, prior, held)[:, 0]
+        out.append(SlopePosterior(part.slope[~held], spread[~held]))
+    return out
+
+
+def learned_priors(state: State) -> tuple[SlopePrior, ...]:
     """The slopes' priors from the items of all domains."""
-    evidence = [
-        slope_evidence(part.slope, info, domain.constant, prior)
-        for domain, part, info, prior in zip(
-            domains, state.items, state.information, state.slope_priors, strict=True
+    return tuple(learn_slope_priors(slope_posteriors(state), state.slope_priors))
+
+
+def ridges(domains: list[PlacedDomain], state: State) -> Float:
+    """What the slopes' own uncertainty adds to the precision of the sites, (models, domains).
+
+    A slope of variance V makes the expected log-likelihood fall by P(1-P) V theta^2 / 2 (the
+    variational bound with a normal slope); P(1-P) is taken at the item's mean over its takers,
+    and a model has the share of it that it answered. Without it few models and many items of
+    noise fit a trait to the noise.
+    """
+    out = np.zeros_like(state.precision)
+    for t, (domain, information, prior, held) in enumerate(
+        zip(domains, state.information, state.slope_priors, state.held, strict=True)
+    ):
+        if prior.precision > 0.0:
+            spread = covariance(information, prior, held)[:, 0]
+            total = information[:, 2] / np.maximum(domain.attempts, 1.0) @ spread
+            out[:, t] = total * domain.answered / len(domain.cells)
+    return out
+
+
+def evidence(
+    domains: list[PlacedDomain],
+    state: State,
+    updates: list[DomainUpdate],
+    everyone: Cavity,
+    ridge: Float,
+) -> Float:
+    """Log evidence for a trait behind each domain's responses, over none, by domain.
+
+    The variational bound of log p(own responses | the other domains') with normal slopes, minus
+    the log-likelihood of items that all models pass with equal probability.
+    """
+    out = np.zeros(len(domains))
+    for t, (domain, slopes) in enumerate(zip(domains, slope_posteriors(state), strict=True)):
+        prior, rows = state.slope_priors[t], domain.models
+        surprise = prior.precision * (slopes.variance + (slopes.mean - prior.mean) ** 2)
+        shrinkage = np.log(np.maximum(slopes.variance * prior.precision, 1e-300))
+        null = null_intercepts(domain)
+        softplus = np.logaddexp(0.0, null)
+        out[t] = (
+            updates[t].log_normaliser
+            + log_gaussian_integral(ridge[rows, t], 0.0, everyone.part(rows, t)).sum()
+            + updates[t].intercept_term
+            - 0.5 * (surprise - 1.0 - shrinkage).sum()
+            - (domain.successes @ null - domain.attempts @ softplus)
         )
-    ]
-    return tuple(learn_slope_priors(evidence))
+    return out
+
+
+def flatten(domains: list[PlacedDomain], state: State, flat: npt.NDArray[np.bool_]) -> State:
+    """Take the trait away from some domains: slopes 0, no sites, no tie to other domains."""
+    keep = np.where(flat, 0.0, 1.0)
+    items, held = list(state.items), list(state.held)
+    for t in np.flatnonzero(flat):
+        length = len(items[t].slope)
+        items[t] = Items(np.zeros(length), null_intercepts(domains[t]))
+        held[t] = np.ones(length, bool)
+    loadings = state.representation.loadings * keep[:, None]
+    uniqueness = np.where(flat, 1.0, state.representation.uniqueness)
+    return replace(
+        state,
+        items=tuple(items),
+        held=tuple(held),
+        precision=state.precision * keep,
+        shift=state.shift * keep,
+        representation=Representation(state.representation.centre, loadings, uniqueness),
+    )

@@ -5,21 +5,28 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mtlirt.cluster.local import Executor
 from mtlirt.engine import marginal
 from mtlirt.engine.acceleration import Anderson
-from mtlirt.engine.domain import DomainTask, domain_step, run_steps
+from mtlirt.engine.domain import DomainTask, DomainUpdate, domain_step, run_steps
 from mtlirt.engine.marginal import State
 from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import PlacedDomain
 from mtlirt.irt.curves import FITTING, Items
+from mtlirt.irt.kernels import Float
+from mtlirt.irt.slopes import SlopePrior
 from mtlirt.irt.traits import Cavity, combined
 
 NEWTON_STEPS = 1
 NEWTON_STEPS_FIRST_ROUND = 3
+
+FLATNESS_ROUNDS = 25
+"""The evidence for a trait behind each domain is weighed on convergence and every so often."""
 
 
 @dataclass(frozen=True)
@@ -60,15 +67,25 @@ def largest_change(before: tuple[Items, ...], after: tuple[Items, ...]) -> float
     )
 
 
-def accelerated(
-    memories: list[Anderson], before: tuple[Items, ...], after: tuple[Items, ...]
-) -> tuple[Items, ...]:
-    """Where to go on from, domain by domain."""
-    out = []
-    for memory, old, new in zip(memories, before, after, strict=True):
-        moved = memory.step(np.concatenate(old), np.concatenate(new))
-        out.append(Items(*np.split(moved, 2)))
-    return tuple(out)
+def accelerated(memories: list[Anderson], before: State, after: State) -> State:
+    """Where to go on from: each domain's items and slope prior, moved on together."""
+    items, priors = [], []
+    for t, memory in enumerate(memories):
+        moved = memory.step(iterate(before, t), iterate(after, t))
+        length = len(after.items[t].slope)
+        items.append(Items(moved[:length], moved[length : 2 * length]))
+        prior = after.slope_priors[t]
+        if prior.precision > 0.0:
+            prior = SlopePrior(float(moved[-2]), float(np.exp(moved[-1])))
+        priors.append(prior)
+    return replace(after, items=tuple(items), slope_priors=tuple(priors))
+
+
+def iterate(state: State, t: int) -> Float:
+    """A domain's parameters as one vector: slopes, intercepts, prior mean, log precision."""
+    prior = state.slope_priors[t]
+    log_precision = np.log(prior.precision) if prior.precision > 0.0 else 0.0
+    return np.concatenate([*state.items[t], [prior.mean, log_precision]])
 
 
 def run_rounds(
@@ -82,42 +99,30 @@ def run_rounds(
     A round costs two passes over every domain's responses for each of `options.repeats`, and a
     shared step of models x domains x rank^2.
     """
-    tasks = [DomainTask.of(domain) for domain in domains]
     state = marginal.start(domains, options)
     memories = [Anderson() for _ in domains]
-    plain, history = state.items, list[RoundEvent]()
+    history: list[RoundEvent] = []
     for number in range(1, options.max_rounds + 1):
         began = time.perf_counter()
         everyone, _ = marginal.cavities(
             executor, state.precision, state.shift, state.representation
         )
-        calls = []
-        for t, (domain, task) in enumerate(zip(domains, tasks, strict=True)):
-            cavities = [
-                Cavity(everyone.mean[rows, t], everyone.variance[rows, t]) for rows in domain.takers
-            ]
-            guesses = [
-                Cavity(*combined(cavity, state.precision[rows, t], state.shift[rows, t]))
-                for cavity, rows in zip(cavities, domain.takers, strict=True)
-            ]
-            calls.append(
-                (
-                    task,
-                    state.items[t],
-                    state.slope_priors[t],
-                    cavities,
-                    guesses,
-                    options.repeats,
-                    NEWTON_STEPS_FIRST_ROUND if number == 1 else NEWTON_STEPS,
-                    FITTING,
-                )
-            )
+        ridge = marginal.ridges(domains, state)
+        newton_steps = NEWTON_STEPS_FIRST_ROUND if number == 1 else NEWTON_STEPS
+        calls = [
+            domain_call(domain, t, state, everyone, ridge, options.repeats, newton_steps)
+            for t, domain in enumerate(domains)
+        ]
         updates = run_steps(executor, domain_step, domains, calls)
         between = time.perf_counter()
-        shared = marginal.shared_step(executor, domains, state, updates, number, options)
+        shared = marginal.shared_step(executor, domains, state, updates, ridge, number, options)
         change = largest_change(state.items, shared.state.items)
         gain = shared.log_likelihood - (history[-1].log_likelihood if history else -np.inf)
         still = abs(gain) <= 1e-3 * options.tolerance * abs(shared.log_likelihood)
+        settled = still and change <= options.tolerance and number > marginal.RANK_ROUND
+        flat = np.zeros(len(domains), bool)
+        if options.priors and (settled or number % FLATNESS_ROUNDS == 0):
+            flat = newly_flat(domains, state, updates, everyone, ridge)
         event = RoundEvent(
             number,
             shared.log_likelihood,
@@ -125,18 +130,55 @@ def run_rounds(
             shared.state.representation.rank,
             between - began,
             time.perf_counter() - between,
-            still and change <= options.tolerance and number > marginal.RANK_ROUND,
+            settled and not flat.any(),
         )
         history.append(event)
         listener(event)
         if event.converged:
             return shared.state, history
-        if gain < -1e-9 * abs(shared.log_likelihood):
-            for memory in memories:
-                memory.forget()
-            state = replace(shared.state, items=plain)
-            plain = state.items
-            continue
-        plain = shared.state.items
-        state = replace(shared.state, items=accelerated(memories, state.items, plain))
-    return state, history
+        state = accelerated(memories, state, shared.state)
+        if flat.any():
+            state = marginal.flatten(domains, state, flat)
+            memories = [Anderson() for _ in domains]
+    return shared.state, history
+
+
+def domain_call(
+    domain: PlacedDomain,
+    t: int,
+    state: State,
+    everyone: Cavity,
+    ridge: Float,
+    repeats: int,
+    newton_steps: int,
+) -> tuple[Any, ...]:
+    """The arguments of a domain's `domain_step` in a round."""
+    cavities = [everyone.part(rows, t).with_ridge(ridge[rows, t]) for rows in domain.takers]
+    guesses = [
+        Cavity(*combined(cavity, state.precision[rows, t] - ridge[rows, t], state.shift[rows, t]))
+        for cavity, rows in zip(cavities, domain.takers, strict=True)
+    ]
+    return (
+        DomainTask.of(domain, state.held[t]),
+        state.items[t],
+        state.slope_priors[t],
+        cavities,
+        guesses,
+        repeats,
+        newton_steps,
+        FITTING,
+    )
+
+
+def newly_flat(
+    domains: list[PlacedDomain],
+    state: State,
+    updates: list[DomainUpdate],
+    everyone: Cavity,
+    ridge: Float,
+) -> npt.NDArray[np.bool_]:
+    """Domains whose responses speak against any trait, by more than log(models)."""
+    found = marginal.evidence(domains, state, updates, everyone, ridge)
+    limits = -np.log([len(domain.models) for domain in domains])
+    already = np.array([held.all() for held in state.held])
+    return np.asarray((found < limits) & ~already)

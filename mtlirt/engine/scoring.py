@@ -90,7 +90,7 @@ def score_models(
     precision, shift = start or (np.zeros(shape), np.zeros(shape))
     active = [t for t, domain in enumerate(domains) if domain.takers]
     placed = [domains[t] for t in active]
-    tasks = [DomainTask.of(domain) for domain in placed]
+    tasks = [DomainTask.of(domain, np.ones(len(domain.cells), bool)) for domain in placed]
     scores = [
         trait_scores(executor, domains[t].blocks, [items[t].columns(c) for c in domains[t].columns])
         for t in active

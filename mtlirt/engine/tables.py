@@ -68,6 +68,7 @@ def domain_table(
             "slope_mean": np.where(known, mean, np.nan),
             "slope_sd": np.where(known, 1.0 / np.sqrt(np.where(known, precision, 1.0)), np.nan),
             "weak": informative < FEWEST_ITEMS,
+            "flat": [bool(held.all()) for held in state.held],
         },
         index=pd.Index([domain.name for domain in domains], name="domain"),
     )

@@ -54,8 +54,8 @@ class Quadrature:
     depth: float
 
 
-FITTING = Quadrature(spacing=1.2, depth=17.0)
-"""Errors of about 1e-6 of a standard deviation: for the rounds of a fit."""
+FITTING = Quadrature(spacing=1.0, depth=18.0)
+"""Errors of about 1e-8 of a standard deviation: for the rounds of a fit."""
 
 SCORING = Quadrature(spacing=0.75, depth=32.0)
 """Errors below 1e-12: for published traits."""

@@ -39,6 +39,11 @@ class Cavity(NamedTuple):
         """Those of some models in one domain, of a cavity of shape (models, domains)."""
         return Cavity(self.mean[rows, domain], self.variance[rows, domain])
 
+    def with_ridge(self, precision: Float) -> Cavity:
+        """The product with exp(-precision theta^2 / 2), normalised."""
+        shrink = 1.0 / (1.0 + precision * self.variance)
+        return Cavity(self.mean * shrink, self.variance * shrink)
+
 
 @dataclass(frozen=True)
 class Posterior:
@@ -218,7 +223,7 @@ def site(posterior: Posterior, cavity: Cavity) -> Site:
     return Site(precision, shift, log_scale)
 
 
-def log_gaussian_integral(precision: Float, shift: Float, cavity: Cavity) -> Float:
+def log_gaussian_integral(precision: Float, shift: Float | float, cavity: Cavity) -> Float:
     """Log of the integral of N(theta; cavity) exp(shift theta - precision theta^2 / 2)."""
     mean, variance = cavity
     shrink = 1.0 + precision * variance
