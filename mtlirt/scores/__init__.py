@@ -1,0 +1,1 @@
+"""Scores of models: the leaderboard and the tidy table, from a finished fit or scoring."""
