@@ -1,0 +1,1 @@
+"""Snapshots: published versions of fits."""

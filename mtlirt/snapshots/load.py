@@ -1,0 +1,103 @@
+"""Load a published fit."""
+
+from __future__ import annotations
+
+import os
+
+import pyarrow as pa
+from pydantic import ValidationError
+
+from mtlirt.errors import InputError
+from mtlirt.result import Fit
+from mtlirt.snapshots.info import SnapshotInfo
+from mtlirt.snapshots.schema import from_parquet, table_schemas
+from mtlirt.storage.errors import StorageError
+from mtlirt.storage.manifest import Manifest
+from mtlirt.storage.root import Root, open_root
+from mtlirt.storage.url import split_version
+
+ROUND_COLUMNS = [
+    "log_likelihood",
+    "change",
+    "rank",
+    "domain_seconds",
+    "shared_seconds",
+    "converged",
+]
+"""The columns of `Fit.history`."""
+
+
+def load(url: str | os.PathLike[str], version: int | None = None) -> Fit:
+    """Load a snapshot; every file is verified against the SHA-256 of its manifest.
+
+    Parameters
+    ----------
+    url
+        A local path or URL; ``URL@VERSION`` names a version.
+    version
+        The version; the latest where neither names one.
+
+    Returns
+    -------
+    Fit
+        The one that was published, to the bit; nothing of it is unpickled.
+
+    Raises
+    ------
+    InputError
+        If there is no such snapshot.
+    StorageError
+        If a file is missing or altered; names it.
+    """
+    root, manifest = open_snapshot(url, version)
+    return read_fit(root, manifest)
+
+
+def open_snapshot(url: str | os.PathLike[str], version: int | None = None) -> tuple[Root, Manifest]:
+    """The root of snapshots and the manifest of a version.
+
+    Parameters
+    ----------
+    url, version
+        As for `load`.
+    """
+    bare, named = split_version(os.fspath(url))
+    if version is not None and named not in {None, version}:
+        raise InputError(f"{url}: names version {named}, but version {version} was asked for")
+    root = open_root(bare)
+    return root, root.manifest(named if version is None else version, kind="snapshot")
+
+
+def read_fit(root: Root, manifest: Manifest) -> Fit:
+    """The fit of a version of a root of snapshots."""
+    info = read_info(root, manifest)
+    loadings = _read_table(root, manifest, "representation")
+    frames = {}
+    for name, schema in table_schemas(loadings.num_columns - 1).items():
+        table = loadings if name == "representation" else _read_table(root, manifest, name)
+        try:
+            frames[name] = schema.frame(table)
+        except ValueError as error:
+            raise StorageError(
+                f"{root.url}: version {manifest.version}: {name}.parquet: {error}; "
+                "written by another version of mtlirt"
+            ) from None
+    history = frames.pop("history").assign(**info.seconds.model_dump())
+    return Fit(**frames, history=history[ROUND_COLUMNS], info=info.fit)
+
+
+def read_info(root: Root, manifest: Manifest) -> SnapshotInfo:
+    """What the manifest of a snapshot says besides its files."""
+    try:
+        return SnapshotInfo.model_validate(manifest.info)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(map(str, first["loc"]))
+        raise StorageError(
+            f"{root.url}: version {manifest.version}: info.{field}: {first['msg']}; altered, or "
+            "written by another version of mtlirt"
+        ) from None
+
+
+def _read_table(root: Root, manifest: Manifest, name: str) -> pa.Table:
+    return from_parquet(root.read(manifest, f"{name}.parquet"))

@@ -1,0 +1,181 @@
+"""One Arrow schema for every table of a snapshot, and the tables' Parquet form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """The form of one table.
+
+    Attributes
+    ----------
+    ids
+        Levels of the frame's index, which come first.
+    values
+        Columns of the frame, in this order. NaN is null; nullable columns alone may have it.
+    """
+
+    ids: pa.Schema
+    values: pa.Schema
+
+    def table(self, name: str, frame: pd.DataFrame) -> pa.Table:
+        """The Arrow table of a frame, which must have just this form."""
+        found = [*frame.index.names, *frame.columns]
+        expected = [*self.ids.names, *self.values.names]
+        if found != expected:
+            raise ValueError(f"{name}: columns are {found}, expected {expected}")
+        levels = [frame.index.get_level_values(level) for level in self.ids.names]
+        columns = [*levels, *(frame[column] for column in self.values.names)]
+        fields = [*self.ids, *self.values]
+        arrays = [
+            _array(name, values, field) for values, field in zip(columns, fields, strict=True)
+        ]
+        return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+    def frame(self, table: pa.Table) -> pd.DataFrame:
+        """The inverse of `table`."""
+        expected = pa.schema([*self.ids, *self.values])
+        if not table.schema.equals(expected):
+            raise ValueError(f"columns are {_told(table.schema)}; expected {_told(expected)}")
+        levels = [table.column(name).to_pandas().rename(name) for name in self.ids.names]
+        index = pd.Index(levels[0]) if len(levels) == 1 else pd.MultiIndex.from_arrays(levels)
+        frame: pd.DataFrame = table.select(self.values.names).to_pandas()
+        return frame.set_axis(index)
+
+
+def _fields(nullable: bool, **types: pa.DataType) -> list[pa.Field[Any]]:
+    return [pa.field(name, kind, nullable=nullable) for name, kind in types.items()]
+
+
+def _required(**types: pa.DataType) -> pa.Schema:
+    return pa.schema(_fields(False, **types))
+
+
+MODEL_ID = _required(model_id=pa.string())
+DOMAIN = _required(domain=pa.string())
+
+ITEMS = TableSchema(
+    _required(domain=pa.string(), item_id=pa.string()),
+    pa.schema(
+        [
+            *_fields(False, slope=pa.float64(), intercept=pa.float64()),
+            *_fields(True, difficulty=pa.float64()),  # null where the slope is near 0
+            *_fields(
+                False,
+                slope_variance=pa.float64(),
+                slope_intercept_covariance=pa.float64(),
+                intercept_variance=pa.float64(),
+                answered=pa.int64(),
+                successes=pa.float64(),
+                attempts=pa.float64(),
+                constant=pa.bool_(),
+                at_limit=pa.bool_(),
+            ),
+        ]
+    ),
+)
+
+DOMAINS = TableSchema(
+    DOMAIN,
+    pa.schema(
+        [
+            *_fields(False, items=pa.int64(), models=pa.int64(), uniqueness=pa.float64()),
+            *_fields(True, slope_mean=pa.float64(), slope_sd=pa.float64()),  # null without priors
+            *_fields(False, weak=pa.bool_(), flat=pa.bool_()),
+        ]
+    ),
+)
+
+MODELS = TableSchema(
+    MODEL_ID,
+    pa.schema(
+        [
+            *_fields(False, answered=pa.int64(), domains=pa.int64()),
+            *_fields(True, overall=pa.float64(), overall_sd=pa.float64()),  # null without data
+        ]
+    ),
+)
+
+TRAITS = TableSchema(
+    _required(model_id=pa.string(), domain=pa.string()),
+    pa.schema(
+        [
+            *_fields(True, mean=pa.float64(), sd=pa.float64()),  # null without data
+            *_fields(
+                False,
+                site_precision=pa.float64(),
+                site_shift=pa.float64(),
+                answered=pa.int64(),
+                borrowed=pa.bool_(),
+            ),
+        ]
+    ),
+)
+
+HISTORY = TableSchema(
+    _required(number=pa.int64()),
+    _required(
+        log_likelihood=pa.float64(), change=pa.float64(), rank=pa.int64(), converged=pa.bool_()
+    ),
+)
+
+
+def representation_schema(rank: int) -> TableSchema:
+    """The form of the table of loadings on so many factors."""
+    return TableSchema(DOMAIN, _required(**{f"factor_{k + 1}": pa.float64() for k in range(rank)}))
+
+
+def table_schemas(rank: int) -> dict[str, TableSchema]:
+    """The form of every table of a snapshot with so many factors, by name."""
+    return {
+        "items": ITEMS,
+        "domains": DOMAINS,
+        "models": MODELS,
+        "traits": TRAITS,
+        "representation": representation_schema(rank),
+        "history": HISTORY,
+    }
+
+
+def to_parquet(table: pa.Table) -> bytes:
+    """The table as a Parquet file; equal tables give equal bytes."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(
+        table,
+        sink,
+        version="2.6",
+        data_page_version="1.0",
+        compression="zstd",
+        compression_level=3,
+        row_group_size=1 << 20,
+        use_dictionary=True,
+        write_statistics=True,
+        store_schema=True,
+    )
+    return sink.getvalue().to_pybytes()
+
+
+def from_parquet(data: bytes) -> pa.Table:
+    """The table of a Parquet file."""
+    return pq.read_table(pa.BufferReader(data))
+
+
+def _array(name: str, values: Any, field: pa.Field[Any]) -> pa.Array[Any]:
+    array: pa.Array[Any] = pa.array(values.to_numpy(), field.type, from_pandas=True)
+    if array.null_count and not field.nullable:
+        row = array.is_null().index(True)
+        raise ValueError(f"{name}: {field.name} is null in row {row} and {array.null_count} in all")
+    return array
+
+
+def _told(schema: pa.Schema) -> str:
+    """A schema on one line."""
+    nulls = {True: "", False: " not null"}
+    return ", ".join(f"{field.name} {field.type}{nulls[field.nullable]}" for field in schema)
