@@ -1,1 +1,58 @@
-"""Item response theory for leaderboards: from item-level results of many LLMs to scores."""
+"""Item response theory for leaderboards: from item-level results of many LLMs to scores.
+
+The public names; each is imported when first used.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mtlirt.engine.fit import fit, score
+    from mtlirt.ingest.frames import from_tidy, from_wide
+    from mtlirt.responses.store import open_responses
+    from mtlirt.scores.leaderboard import leaderboard
+    from mtlirt.snapshots.load import load
+    from mtlirt.snapshots.publish import publish
+
+    __version__: str
+
+__all__ = [
+    "__version__",
+    "fit",
+    "from_tidy",
+    "from_wide",
+    "leaderboard",
+    "load",
+    "open_responses",
+    "publish",
+    "score",
+]
+
+_HOMES = {
+    "fit": "mtlirt.engine.fit",
+    "score": "mtlirt.engine.fit",
+    "from_tidy": "mtlirt.ingest.frames",
+    "from_wide": "mtlirt.ingest.frames",
+    "open_responses": "mtlirt.responses.store",
+    "leaderboard": "mtlirt.scores.leaderboard",
+    "load": "mtlirt.snapshots.load",
+    "publish": "mtlirt.snapshots.publish",
+}
+
+if not TYPE_CHECKING:  # else every name would be one
+
+    def __getattr__(name: str) -> object:
+        if name == "__version__":
+            from importlib.metadata import version
+
+            value = version("mtlirt")
+        elif name in _HOMES:
+            from importlib import import_module
+
+            value = getattr(import_module(_HOMES[name]), name)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
