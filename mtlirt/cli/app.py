@@ -12,7 +12,10 @@ from typing import Annotated
 
 import typer
 
+from mtlirt.cli.fit import fit
 from mtlirt.cli.ingest import ingest
+from mtlirt.cli.leaderboard import leaderboard
+from mtlirt.cli.score import score
 from mtlirt.cli.simulate import simulate
 from mtlirt.errors import InputError
 from mtlirt.storage.errors import StorageError
@@ -36,6 +39,9 @@ app = typer.Typer(
 )
 app.command()(simulate)
 app.command()(ingest)
+app.command()(fit)
+app.command()(score)
+app.command()(leaderboard)
 
 
 def main() -> None:

@@ -1,0 +1,42 @@
+"""``mtlirt leaderboard``: the leaderboard of a snapshot."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from mtlirt.cli.board import board_records, print_board, print_markdown
+from mtlirt.cli.output import print_json
+
+
+def leaderboard(
+    snapshot: Annotated[
+        str,
+        typer.Argument(
+            metavar="URL",
+            help="A snapshot: URL or URL@VERSION, else the latest.",
+            show_default=False,
+        ),
+    ],
+    layout: Annotated[
+        Literal["table", "csv", "json", "markdown"],
+        typer.Option("--format", help="csv and json hold all digits."),
+    ] = "table",
+    top: Annotated[
+        int | None, typer.Option(min=1, help="Models to print, if not all.", show_default=False)
+    ] = None,
+) -> None:
+    """Print the leaderboard of a snapshot."""
+    from mtlirt.scores.leaderboard import leaderboard as rank_models
+    from mtlirt.snapshots.load import load
+
+    board = rank_models(load(snapshot))
+    if layout == "csv":
+        print(board.iloc[:top].to_csv(), end="")
+    elif layout == "json":
+        print_json(board_records(board, top))
+    elif layout == "markdown":
+        print_markdown(board, top)
+    else:
+        print_board(board, top)

@@ -1,0 +1,119 @@
+"""``mtlirt score``: models scored with the items of a snapshot, to a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from mtlirt.cli.board import board_records, print_board
+from mtlirt.cli.output import print_json
+from mtlirt.cli.stderr import warn
+from mtlirt.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMATS = (".parquet", ".csv")
+
+
+def score(
+    store: Annotated[
+        str,
+        typer.Argument(
+            metavar="STORE", help="A response store: URL or URL@VERSION.", show_default=False
+        ),
+    ],
+    snapshots: Annotated[
+        str,
+        typer.Option(
+            metavar="URL",
+            help="The snapshot: URL or URL@VERSION, else the latest.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE", help="Table of the scores: .parquet or .csv.", show_default=False
+        ),
+    ],
+    estimate: Annotated[
+        Literal["eap", "map"], typer.Option(help="eap: posterior means; map: posterior modes.")
+    ] = "eap",
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the file if it exists.")
+    ] = False,
+    top: Annotated[int, typer.Option(min=1, help="Models to print.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Score models with the items of a snapshot."""
+    _check_free(out, overwrite)
+    from mtlirt.engine.fit import score as score_responses
+    from mtlirt.responses.store import open_responses
+    from mtlirt.scores.leaderboard import leaderboard
+    from mtlirt.scores.tidy import tidy_scores
+    from mtlirt.snapshots.load import open_snapshot, read_fit
+
+    root, manifest = open_snapshot(snapshots)
+    fitted = read_fit(root, manifest)
+    scores = score_responses(fitted, open_responses(store), estimate=estimate)
+    _write(tidy_scores(scores), out, overwrite)
+    info, empty = dict(scores.info), int(scores.models["overall"].isna().sum())
+    if not info["settled"]:
+        warn("the scores did not settle: domains that answer against each other; use with care")
+    board = leaderboard(scores)
+    if as_json:
+        counts = {"models": len(scores.models), "models_without_data": empty}
+        places = {"store": store, "snapshots": root.url, "version": manifest.version}
+        records = {"leaderboard": board_records(board, top)}
+        print_json(places | {"out": str(out)} | counts | info | records)
+        return
+    print_board(board, top)
+    print(
+        f"{len(scores.models):,} models ({empty:,} without data) scored with version "
+        f"{manifest.version} of {root.url}"
+    )
+    print(
+        f"{info['items_used']:,} items used, {info['items_unknown']:,} unknown to the snapshot, "
+        f"{info['items_not_asked']:,} of its items not asked"
+    )
+    print(f"wrote {out}")
+
+
+def _check_free(out: Path, overwrite: bool) -> None:
+    """Refuse what cannot be written before anything is read."""
+    if out.suffix not in FORMATS:
+        raise InputError(f"{out}: expected a name that ends in {' or '.join(FORMATS)}")
+    if not out.absolute().parent.is_dir():
+        raise InputError(f"{out}: no folder to write it in")
+    if out.is_dir():
+        raise InputError(f"{out}: is a folder")
+    if out.exists() and not overwrite:
+        raise _taken(out)
+
+
+def _taken(out: Path) -> InputError:
+    return InputError(f"{out}: exists already; give another place, or --overwrite")
+
+
+def _write(scores: pd.DataFrame, out: Path, overwrite: bool) -> None:
+    """Write a table as a file that appears whole or not at all."""
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
+    from mtlirt.storage.local import LocalBackend
+
+    table = pa.Table.from_pandas(scores, preserve_index=False).replace_schema_metadata()
+    sink = pa.BufferOutputStream()
+    write = csv.write_csv if out.suffix == ".csv" else parquet.write_table
+    write(table, sink)
+    folder, data = LocalBackend(out.absolute().parent), sink.getvalue().to_pybytes()
+    if overwrite:
+        folder.put(out.name, data)
+        return
+    try:
+        folder.write_new(out.name, data)
+    except FileExistsError:
+        raise _taken(out) from None

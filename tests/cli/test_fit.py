@@ -1,0 +1,118 @@
+"""``mtlirt fit``."""
+
+import json
+
+import pandas as pd
+import pytest
+
+import mtlirt
+from mtlirt.cli.app import run
+from mtlirt.storage.root import open_root
+
+SHORT = ["--max-rounds", "3", "--threads", "1", "--rank", "1"]
+
+
+def test_publishes_and_prints_the_board_and_how_it_went(store, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    assert run(["fit", f"{store}@1", *SHORT, "--top", "11"]) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    heads = ["rank", "model", "overall", "answered", "algebra", "law", "a long name of a domain"]
+    assert [head for head in heads if head not in lines[0]] == []
+    rows = [line.split() for line in lines[1:12]]
+    place = [row[1] for row in rows].index("m00")
+    alike, other = rows[place : place + 2]
+    assert [alike[0], *alike[2:]] == [other[0], *other[2:]]
+    assert other[1] == "m01"
+    assert "top 11 of 12 models" in lines
+    assert "not converged: 3 rounds in " in out
+    assert ", rank 1\n" in out
+    assert " of 32 items are constant, 0 of 3 domains are weak and 0 flat, " in out
+    assert "flat, 1 of 12 models have no data\n" in out
+    assert lines[-1] == "wrote version 1 of ./snapshots"
+    *rounds, warning = err.splitlines()
+    assert [line.split(":")[0] for line in rounds] == ["round 1", "round 2", "round 3"]
+    assert all("change" in line and "log-likelihood" in line for line in rounds)
+    assert warning.startswith("mtlirt: warning: not converged after 3 rounds")
+    assert len(mtlirt.load(tmp_path / "snapshots").models) == 12
+
+
+def test_the_snapshot_knows_its_responses_and_options(store, tmp_path, capsys):
+    url = str(tmp_path / "snapshots")
+    assert run(["fit", store, *SHORT, "--no-priors", "--tolerance", ".5", "--snapshots", url]) == 0
+    info = open_root(url).manifest().info
+    manifest = open_root(store).manifest()
+    assert info["inputs"] == {"responses": store, "version": 1, "run_id": str(manifest.run_id)}
+    asked = {"priors": False, "tolerance": 0.5, "rank": 1, "estimator": "marginal"}
+    assert {name: info["fit"][name] for name in asked} == asked
+
+
+def test_json_is_the_same_as_python(store, tmp_path, capsys):
+    url = str(tmp_path / "snapshots")
+    assert run(["fit", store, *SHORT, "--snapshots", url, "--json", "--top", "12"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["snapshots"] == url
+    assert shown["version"] == 1
+    assert shown["store_version"] == 1
+    assert shown["converged"] is False
+    assert shown["models_without_data"] == 1
+    board = mtlirt.leaderboard(mtlirt.load(url)).reset_index()
+    found = pd.DataFrame(shown["leaderboard"])
+    assert found["overall"].iloc[:-1].tolist() == board["overall"].iloc[:-1].tolist()
+    assert found.columns.tolist() == board.columns.tolist()
+    assert shown["leaderboard"][-1]["rank"] is None
+    assert shown["leaderboard"][-1]["overall"] is None
+
+
+def test_a_fit_that_converges_warns_of_nothing(store, tmp_path, capsys):
+    options = ["--rank", "1", "--tolerance", ".3", "--snapshots", str(tmp_path / "s")]
+    assert run(["fit", store, *options, "--max-rounds", "100"]) == 0
+    out, err = capsys.readouterr()
+    assert "\nconverged: " in out
+    assert "warning" not in err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--rank", "x"], "'--rank': 'x' is neither 'auto' nor a number"),
+        (["--rank", "0"], "rank 0 is neither"),
+        (["--tolerance", "2"], "tolerance 2.0"),
+        (["--max-rounds", "0"], "max_rounds 0"),
+        (["--threads", "0"], "threads 0"),
+        (["--estimator", "global"], "'--estimator'"),
+        (["--top", "0"], "'--top'"),
+        (["--snapshots", "s@3"], "names version 3"),
+    ],
+)
+def test_bad_use_is_one_line_and_2(store, tmp_path, capsys, monkeypatch, options, said):
+    monkeypatch.chdir(tmp_path)
+    assert run(["fit", store, *options]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert said in err
+    assert err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_roots_of_the_other_kind(store, snapshots, tmp_path, capsys):
+    assert run(["fit", store, "--snapshots", store]) == 2
+    assert "holds responses, expected snapshot" in capsys.readouterr().err
+    assert run(["fit", snapshots, "--snapshots", str(tmp_path)]) == 2
+    assert "holds snapshot, expected responses" in capsys.readouterr().err
+    assert run(["fit", str(tmp_path / "none")]) == 2
+    assert "no version found" in capsys.readouterr().err
+
+
+def test_a_damaged_store_is_1(store, tmp_path, capsys):
+    root = open_root(tmp_path / "damaged")
+    whole = open_root(store)
+    manifest = whole.manifest()
+    with root.draft("responses") as draft:
+        for name in manifest.by_name:
+            draft.write(name, whole.read(manifest, name))
+        draft.commit(info=manifest.info)
+    next((tmp_path / "damaged").glob("data/*/items.parquet")).write_bytes(b"")
+    assert run(["fit", root.url, "--snapshots", str(tmp_path / "s")]) == 1
+    assert "items.parquet" in capsys.readouterr().err
