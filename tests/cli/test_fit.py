@@ -1,12 +1,16 @@
 """``mtlirt fit``."""
 
+import io
 import json
+import sys
 
 import pandas as pd
 import pytest
 
 import mtlirt
 from mtlirt.cli.app import run
+from mtlirt.cli.stderr import round_progress
+from mtlirt.engine.rounds import RoundEvent
 from mtlirt.storage.root import open_root
 
 SHORT = ["--max-rounds", "3", "--threads", "1", "--rank", "1"]
@@ -46,6 +50,29 @@ def test_the_snapshot_knows_its_responses_and_options(store, tmp_path, capsys):
     assert info["inputs"] == {"responses": store, "version": 1, "run_id": str(manifest.run_id)}
     asked = {"priors": False, "tolerance": 0.5, "rank": 1, "estimator": "marginal"}
     assert {name: info["fit"][name] for name in asked} == asked
+
+
+def test_equal_runs_give_equal_bytes(store, tmp_path, capsys):
+    root = open_root(tmp_path / "snapshots")
+    for _ in range(2):
+        assert run(["fit", store, *SHORT, "--snapshots", root.url]) == 0
+    first, second = (root.manifest(version).by_name for version in (1, 2))
+    assert len(first) == 6
+    assert {n: f.sha256 for n, f in first.items()} == {n: f.sha256 for n, f in second.items()}
+
+
+def test_progress_on_a_terminal_is_cleared_at_the_end(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    with round_progress() as listener:
+        listener(RoundEvent(7, -12345.678, 0.00321, 2, 1.0, 1.0, False))
+    shown = sys.stderr.getvalue()
+    assert "round 7: change 3.2e-03, log-likelihood -12,345.68" in shown
+    assert shown.endswith("\x1b[1A\x1b[2K")
 
 
 def test_json_is_the_same_as_python(store, tmp_path, capsys):
