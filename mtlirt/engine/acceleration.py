@@ -34,10 +34,11 @@ class Anderson:
         self._points.clear()
         self._residuals.clear()
 
-    def step(self, point: Float, image: Float) -> Float:
-        """The next point to try, given F(point) = image."""
+    def step(self, point: Float, image: Float, weight: Float) -> Float:
+        """The next point to try, given F(point) = image; `weight` is the residual's metric."""
         residual = image - point
-        if self._residuals and norm(residual) > WORST_GROWTH * norm(self._residuals[-1]):
+        size = float(norm(weight * residual))
+        if self._residuals and size > WORST_GROWTH * norm(weight * self._residuals[-1]):
             self.forget()
         self._points.append(point)
         self._residuals.append(residual)
@@ -47,16 +48,17 @@ class Anderson:
             return image
         moves = np.diff(np.array(self._points), axis=0)
         changes = np.diff(np.array(self._residuals), axis=0)
-        gram = changes @ changes.T
+        weighted = changes * weight**2
+        gram = weighted @ changes.T
         gram += 1e-10 * np.trace(gram) * np.eye(len(gram))
         try:
-            mix = np.linalg.solve(gram, changes @ residual)
+            mix = np.linalg.solve(gram, weighted @ residual)
         except np.linalg.LinAlgError:
             self.forget()
             return image
         extra = -mix @ (moves + changes)
-        room = LONGEST_STEP * float(norm(residual))
-        size = float(norm(extra))
-        if size > room:
-            extra *= room / size
+        longest = LONGEST_STEP * size
+        length = float(norm(weight * extra))
+        if length > longest:
+            extra *= longest / length
         return np.asarray(image + extra)

@@ -203,7 +203,6 @@ def domain_step(
     cavities: Sequence[Cavity],
     guesses: Sequence[Cavity],
     repeats: int,
-    newton_steps: int,
     quadrature: Quadrature,
 ) -> DomainUpdate:
     """Alternate trait and item updates, `repeats` times, without communication.
@@ -239,7 +238,6 @@ def domain_step(
                     task.held[part],
                     prior,
                     traits.grid,
-                    newton_steps,
                 )
             )
         before, parts = parts, [executor.submit(new_items, update) for update in updates]

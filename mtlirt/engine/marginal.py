@@ -367,19 +367,18 @@ def learned_priors(state: State) -> tuple[SlopePrior, ...]:
 def ridges(domains: list[PlacedDomain], state: State) -> Float:
     """What the slopes' own uncertainty adds to the precision of the sites, (models, domains).
 
-    A slope of variance V makes the expected log-likelihood fall by P(1-P) V theta^2 / 2 (the
-    variational bound with a normal slope); P(1-P) is taken at the item's mean over its takers,
-    and a model has the share of it that it answered. Without it few models and many items of
-    noise fit a trait to the noise.
+    A slope's variance V makes the expected log-likelihood fall by P(1-P) V theta^2 / 2 (the
+    variational bound with a normal slope), in all by half the number of slopes that the
+    responses determine. It is counted as a ridge on the traits, shared by the models according
+    to their answers. Without it few models and many items of noise fit a trait to the noise.
     """
     out = np.zeros_like(state.precision)
-    for t, (domain, information, prior, held) in enumerate(
-        zip(domains, state.information, state.slope_priors, state.held, strict=True)
-    ):
+    for t, (domain, slopes) in enumerate(zip(domains, slope_posteriors(state), strict=True)):
+        prior = state.slope_priors[t]
+        determined = np.clip(1.0 - slopes.variance * prior.precision, 0.0, 1.0)
         if prior.precision > 0.0:
-            spread = covariance(information, prior, held)[:, 0]
-            total = information[:, 2] / np.maximum(domain.attempts, 1.0) @ spread
-            out[:, t] = total * domain.answered / len(domain.cells)
+            each = determined / domain.attempts[~state.held[t]]
+            out[:, t] = each.sum() * domain.answered / len(domain.cells)
     return out
 
 

@@ -22,8 +22,11 @@ from mtlirt.irt.kernels import Float
 from mtlirt.irt.slopes import SlopePrior
 from mtlirt.irt.traits import Cavity, combined
 
-NEWTON_STEPS = 1
-NEWTON_STEPS_FIRST_ROUND = 3
+LINEAR = 0.1
+"""Acceleration begins when the largest change of a round falls below this."""
+
+STILL_NATS = 10.0
+"""A log-likelihood that moves by less than this times the tolerance stands still."""
 
 FLATNESS_ROUNDS = 25
 """The evidence for a trait behind each domain is weighed on convergence and every so often."""
@@ -67,16 +70,29 @@ def largest_change(before: tuple[Items, ...], after: tuple[Items, ...]) -> float
     )
 
 
-def accelerated(memories: list[Anderson], before: State, after: State) -> State:
-    """Where to go on from: each domain's items and slope prior, moved on together."""
+def accelerated(memory: Anderson, before: State, after: State) -> State:
+    """Where to go on from: the items and slope priors of all domains, moved on together.
+
+    Residuals are measured in standard errors, so that steep slopes do not hide the others.
+    """
+    domains = range(len(after.items))
+    weight = []
+    for information in after.information:
+        aa, _, dd = np.sqrt(np.maximum(information, 0.0)).T
+        weight.append(np.concatenate([aa, dd, [1.0, 1.0]]))
+    moved = memory.step(
+        np.concatenate([iterate(before, t) for t in domains]),
+        np.concatenate([iterate(after, t) for t in domains]),
+        np.concatenate(weight),
+    )
+    ends = np.cumsum([len(part) for part in weight])
     items, priors = [], []
-    for t, memory in enumerate(memories):
-        moved = memory.step(iterate(before, t), iterate(after, t))
-        length = len(after.items[t].slope)
-        items.append(Items(moved[:length], moved[length : 2 * length]))
+    for t, part in enumerate(np.split(moved, ends[:-1])):
+        slope, intercept = np.split(part[:-2], 2)
+        items.append(Items(slope, intercept))
         prior = after.slope_priors[t]
         if prior.precision > 0.0:
-            prior = SlopePrior(float(moved[-2]), float(np.exp(moved[-1])))
+            prior = SlopePrior(float(part[-2]), float(np.exp(part[-1])))
         priors.append(prior)
     return replace(after, items=tuple(items), slope_priors=tuple(priors))
 
@@ -100,7 +116,7 @@ def run_rounds(
     shared step of models x domains x rank^2.
     """
     state = marginal.start(domains, options)
-    memories = [Anderson() for _ in domains]
+    memory = Anderson()
     history: list[RoundEvent] = []
     for number in range(1, options.max_rounds + 1):
         began = time.perf_counter()
@@ -108,9 +124,8 @@ def run_rounds(
             executor, state.precision, state.shift, state.representation
         )
         ridge = marginal.ridges(domains, state)
-        newton_steps = NEWTON_STEPS_FIRST_ROUND if number == 1 else NEWTON_STEPS
         calls = [
-            domain_call(domain, t, state, everyone, ridge, options.repeats, newton_steps)
+            domain_call(domain, t, state, everyone, ridge, options.repeats)
             for t, domain in enumerate(domains)
         ]
         updates = run_steps(executor, domain_step, domains, calls)
@@ -118,7 +133,8 @@ def run_rounds(
         shared = marginal.shared_step(executor, domains, state, updates, ridge, number, options)
         change = largest_change(state.items, shared.state.items)
         gain = shared.log_likelihood - (history[-1].log_likelihood if history else -np.inf)
-        still = abs(gain) <= 1e-3 * options.tolerance * abs(shared.log_likelihood)
+        room = max(1e-3 * abs(shared.log_likelihood), STILL_NATS)
+        still = abs(gain) <= options.tolerance * room
         settled = still and change <= options.tolerance and number > marginal.RANK_ROUND
         flat = np.zeros(len(domains), bool)
         if options.priors and (settled or number % FLATNESS_ROUNDS == 0):
@@ -136,10 +152,14 @@ def run_rounds(
         listener(event)
         if event.converged:
             return shared.state, history
-        state = accelerated(memories, state, shared.state)
+        if change > LINEAR:
+            memory.forget()
+            state = shared.state
+        else:
+            state = accelerated(memory, state, shared.state)
         if flat.any():
             state = marginal.flatten(domains, state, flat)
-            memories = [Anderson() for _ in domains]
+            memory.forget()
     return shared.state, history
 
 
@@ -150,7 +170,6 @@ def domain_call(
     everyone: Cavity,
     ridge: Float,
     repeats: int,
-    newton_steps: int,
 ) -> tuple[Any, ...]:
     """The arguments of a domain's `domain_step` in a round."""
     cavities = [everyone.part(rows, t).with_ridge(ridge[rows, t]) for rows in domain.takers]
@@ -165,7 +184,6 @@ def domain_call(
         cavities,
         guesses,
         repeats,
-        newton_steps,
         FITTING,
     )
 

@@ -20,6 +20,11 @@ LIMIT = 50.0
 """No slope or intercept goes beyond +-LIMIT: only separated items without a prior get there."""
 
 
+MOST_STEPS = 20
+LARGE_STEP = 0.3
+"""An item takes another Newton step, up to `MOST_STEPS`, if one moved a logit by more."""
+
+
 class ItemStatistics(NamedTuple):
     """What an item update needs of the models, additive over model chunks.
 
@@ -91,7 +96,6 @@ def update_items(
     held: npt.NDArray[np.bool_],
     prior: SlopePrior,
     grid: Grid,
-    steps: int,
 ) -> ItemUpdate:
     """Newton steps of every item's expected log-likelihood plus log prior, in (a, d).
 
@@ -105,35 +109,40 @@ def update_items(
         Parameters to start from.
     held
         Items that keep their parameters (constant ones).
-    steps
-        Number of Newton steps.
 
     Notes
     -----
     Maximises sum_i [y a m + y d] - sum_g n_g log(1 + exp(a theta_g + d)) + log N(a; prior). A step
     is shortened by log(1 + r)/r, r the largest change of a logit over the occupied grid, so that
-    it never overshoots. Costs `kernels.item_sums` a step.
+    it never overshoots; items whose last step was large take another. Costs `kernels.item_sums`
+    once for all items, and again for those.
     """
     products = np.sum([part.products for part in statistics], axis=0)
     histogram = np.sum([part.histogram for part in statistics], axis=0)
     occupied = np.flatnonzero(histogram.any(axis=1))
     ends = (grid.first + np.array([occupied[0], occupied[-1]])) * grid.step
-    slope, intercept = items
+    slope, intercept = items.slope.copy(), items.intercept.copy()
     information = np.zeros((len(slope), 3))
-    for _ in range(steps):
-        p0, p1, dd, ad, aa = kernels.item_sums(histogram, grid.first, grid.step, slope, intercept)
-        information = np.stack([aa, ad, dd], axis=1)
-        gradient_a = products - p1 - prior.precision * (slope - prior.mean)
-        gradient_d = successes - p0
+    open_items = np.arange(len(slope))
+    for _ in range(MOST_STEPS):
+        shared = histogram.shape[1] == 1
+        counts = histogram if shared else np.ascontiguousarray(histogram[:, open_items])
+        a, d = slope[open_items], intercept[open_items]
+        p0, p1, dd, ad, aa = kernels.item_sums(counts, grid.first, grid.step, a, d)
+        information[open_items] = np.stack([aa, ad, dd], axis=1)
+        gradient_a = products[open_items] - p1 - prior.precision * (a - prior.mean)
+        gradient_d = successes[open_items] - p0
         curvature = aa + prior.precision
         determinant = curvature * dd - ad**2
-        free = ~held & (determinant > 0.0)
+        free = ~held[open_items] & (determinant > 0.0)
         divisor = np.where(free, determinant, 1.0)
         step_a = np.where(free, (dd * gradient_a - ad * gradient_d) / divisor, 0.0)
         step_d = np.where(free, (curvature * gradient_d - ad * gradient_a) / divisor, 0.0)
         r = np.abs(step_a[:, None] * ends + step_d[:, None]).max(axis=1)
-        shorten = np.log1p(r) / np.maximum(r, 1e-300)
-        shorten = np.where(r > 1e-8, shorten, 1.0)
-        slope = np.clip(slope + shorten * step_a, -LIMIT, LIMIT)
-        intercept = np.clip(intercept + shorten * step_d, -LIMIT, LIMIT)
+        shorten = np.where(r > 1e-8, np.log1p(r) / np.maximum(r, 1e-300), 1.0)
+        slope[open_items] = np.clip(a + shorten * step_a, -LIMIT, LIMIT)
+        intercept[open_items] = np.clip(d + shorten * step_d, -LIMIT, LIMIT)
+        open_items = open_items[r > LARGE_STEP]
+        if not len(open_items):
+            break
     return ItemUpdate(Items(slope, intercept), information)
