@@ -47,13 +47,13 @@ def fit(
 ) -> None:
     """Fit a response store and publish the fit."""
     from mtlirt.engine.fit import fit as fit_responses
-    from mtlirt.responses.load import open_version
     from mtlirt.responses.store import open_responses
     from mtlirt.scores.leaderboard import leaderboard
     from mtlirt.snapshots.publish import publish, snapshot_root
+    from mtlirt.storage.root import open_version
 
     began = time.perf_counter()
-    root, manifest = open_version(store)
+    root, manifest = open_version(store, kind="responses")
     snapshot_root(snapshots)  # refuse what cannot be published to before the work
     with round_progress() as listener:
         fitted = fit_responses(

@@ -27,6 +27,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
         all(isinstance(cell, (int, float)) for cell in column) for column in zip(*rows, strict=True)
     ] or [False] * len(columns)
     cells = [[_text(cell) for cell in row] for row in rows]
+    columns = [_text(name) for name in columns]
     if sys.stdout.isatty():
         _draw(columns, cells, numeric)
         return

@@ -54,9 +54,10 @@ def score(
     from mtlirt.responses.store import open_responses
     from mtlirt.scores.leaderboard import leaderboard
     from mtlirt.scores.tidy import tidy_scores
-    from mtlirt.snapshots.load import open_snapshot, read_fit
+    from mtlirt.snapshots.load import read_fit
+    from mtlirt.storage.root import open_version
 
-    root, manifest = open_snapshot(snapshots)
+    root, manifest = open_version(snapshots, kind="snapshot")
     fitted = read_fit(root, manifest)
     scores = score_responses(fitted, open_responses(store), estimate=estimate)
     _write(tidy_scores(scores), out, overwrite)

@@ -33,7 +33,4 @@ def round_progress() -> Iterator[Callable[[RoundEvent], None]]:
 
 def round_line(event: RoundEvent) -> str:
     """A round on one line."""
-    return (
-        f"round {event.number}: change {event.change:.1e}, "
-        f"log-likelihood {event.log_likelihood:,.2f}"
-    )
+    return f"round {event.number}: change {event.change:.1e}, objective {event.objective:,.2f}"

@@ -72,10 +72,10 @@ class State:
 
 @dataclass(frozen=True)
 class SharedUpdate:
-    """The outcome of a shared step: the new state and the log-likelihood of the old one."""
+    """The outcome of a shared step: the new state and the objective at the old one."""
 
     state: State
-    log_likelihood: float
+    objective: float
 
 
 def taken_domains(domains: list[PlacedDomain]) -> npt.NDArray[np.bool_]:

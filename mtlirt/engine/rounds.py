@@ -40,8 +40,9 @@ class RoundEvent:
     ----------
     number
         Of the round, from 1.
-    log_likelihood
-        Marginal log-likelihood at the parameters before the round's item updates.
+    objective
+        Marginal log-likelihood at the parameters before the round's item updates; with learned
+        slope priors less the price of the slopes' uncertainty, see `marginal.ridges`.
     change
         Largest change of a slope or intercept x in the round, over 1 + abs(x).
     rank
@@ -53,7 +54,7 @@ class RoundEvent:
     """
 
     number: int
-    log_likelihood: float
+    objective: float
     change: float
     rank: int
     domain_seconds: float
@@ -132,8 +133,8 @@ def run_rounds(
         between = time.perf_counter()
         shared = marginal.shared_step(executor, domains, state, updates, ridge, number, options)
         change = largest_change(state.items, shared.state.items)
-        gain = shared.log_likelihood - (history[-1].log_likelihood if history else -np.inf)
-        room = max(1e-3 * abs(shared.log_likelihood), STILL_NATS)
+        gain = shared.objective - (history[-1].objective if history else -np.inf)
+        room = max(1e-3 * abs(shared.objective), STILL_NATS)
         still = abs(gain) <= options.tolerance * room
         settled = still and change <= options.tolerance and number > marginal.RANK_ROUND
         flat = np.zeros(len(domains), bool)
@@ -141,7 +142,7 @@ def run_rounds(
             flat = newly_flat(domains, state, updates, everyone, ridge)
         event = RoundEvent(
             number,
-            shared.log_likelihood,
+            shared.objective,
             change,
             shared.state.representation.rank,
             between - began,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import lru_cache
 from typing import Any
 
@@ -11,29 +10,10 @@ import numpy as np
 from dask.base import tokenize
 from numpy.typing import NDArray
 
-from mtlirt.errors import InputError
 from mtlirt.responses.chunks import METADATA, chunk_key, chunk_lengths, decode_chunk
 from mtlirt.storage.errors import StorageError
 from mtlirt.storage.manifest import Manifest
-from mtlirt.storage.root import Root, open_root
-from mtlirt.storage.url import split_version
-
-
-def open_version(url: str | os.PathLike[str], version: int | None = None) -> tuple[Root, Manifest]:
-    """The root of a response store and the manifest of a version.
-
-    Parameters
-    ----------
-    url
-        A local path or URL; ``URL@VERSION`` names a version.
-    version
-        The version; the latest where neither names one.
-    """
-    bare, named = split_version(os.fspath(url))
-    if version is not None and named not in {None, version}:
-        raise InputError(f"{url}: names version {named}, but version {version} was asked for")
-    root = open_root(bare)
-    return root, root.manifest(named if version is None else version, kind="responses")
+from mtlirt.storage.root import Root, open_version
 
 
 def lazy_array(
@@ -85,7 +65,7 @@ def load_block(
 # A version never changes and a run id is never used again, so these can't go stale.
 @lru_cache(maxsize=16)
 def _cached_version(url: str, version: int, run_id: str) -> tuple[Root, Manifest]:
-    root, manifest = open_version(url, version)
+    root, manifest = open_version(url, version, kind="responses")
     if str(manifest.run_id) != run_id:
         raise StorageError(f"{url}: version {version} was replaced since it was opened")
     return root, manifest

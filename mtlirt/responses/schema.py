@@ -1,4 +1,4 @@
-"""One Arrow schema for every table of a response store, and the tables' Parquet form."""
+"""One Arrow schema for every table of a response store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from mtlirt.errors import InputError
 
@@ -84,27 +83,8 @@ def history_from_table(table: pa.Table) -> dict[str, Any]:
     return {row["key"]: json.loads(row["value"]) for row in table.to_pylist()}
 
 
-def to_parquet(table: pa.Table) -> bytes:
-    """The table as a Parquet file; equal tables give equal bytes."""
-    sink = pa.BufferOutputStream()
-    pq.write_table(
-        table,
-        sink,
-        version="2.6",
-        data_page_version="1.0",
-        compression="zstd",
-        compression_level=3,
-        row_group_size=1 << 20,
-        use_dictionary=True,
-        write_statistics=True,
-        store_schema=True,
-    )
-    return sink.getvalue().to_pybytes()
-
-
-def from_parquet(data: bytes, schema: pa.Schema) -> pa.Table:
-    """The table of a Parquet file, which must begin with the columns of `schema`."""
-    table = pq.read_table(pa.BufferReader(data))
+def expect_columns(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The table, which must begin with the columns of `schema`."""
     found = pa.schema(list(table.schema)[: len(schema)])
     if not found.equals(schema):
         raise ValueError(f"columns are {found}, expected {schema}")

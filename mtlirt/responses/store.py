@@ -13,7 +13,7 @@ from dask.base import compute
 
 from mtlirt.errors import InputError
 from mtlirt.responses.chunks import chunk_shape
-from mtlirt.responses.load import lazy_array, open_version
+from mtlirt.responses.load import lazy_array
 from mtlirt.responses.matrix import MISSING, DomainResponses, Responses
 from mtlirt.responses.save import SavedBlock, save_array
 from mtlirt.responses.schema import (
@@ -21,16 +21,16 @@ from mtlirt.responses.schema import (
     HISTORY,
     ITEMS,
     MODELS,
+    expect_columns,
     frame_from_table,
-    from_parquet,
     history_from_table,
     history_table,
     table_from_frame,
-    to_parquet,
 )
 from mtlirt.storage.draft import EMPTY, Draft
 from mtlirt.storage.manifest import Manifest
-from mtlirt.storage.root import Root, open_root
+from mtlirt.storage.root import Root, open_root, open_version
+from mtlirt.storage.tables import from_parquet, to_parquet
 
 RESPONSES = "responses"
 TRIALS = "trials"
@@ -96,7 +96,7 @@ def open_responses(url: str | os.PathLike[str], version: int | None = None) -> R
     version
         The version; the latest where neither names one.
     """
-    root, manifest = open_version(url, version)
+    root, manifest = open_version(url, version, kind="responses")
     models = frame_from_table(_read_table(root, manifest, "models.parquet", MODELS), MODELS)
     items = frame_from_table(_read_table(root, manifest, "items.parquet", ITEMS), ITEMS)
     rows = _read_table(root, manifest, "domains.parquet", DOMAINS).to_pylist()
@@ -125,7 +125,7 @@ class HistoryEntry:
 
 def store_history(url: str | os.PathLike[str]) -> list[HistoryEntry]:
     """How a store came about: its versions up to the one the URL names, oldest first."""
-    root, last = open_version(url)
+    root, last = open_version(url, kind="responses")
     manifests = [root.manifest(version) for version in root.versions() if version <= last.version]
     return [
         HistoryEntry(
@@ -142,7 +142,7 @@ def _write_table(draft: Draft, name: str, table: pa.Table) -> None:
 
 
 def _read_table(root: Root, manifest: Manifest, name: str, schema: pa.Schema) -> pa.Table:
-    return from_parquet(root.read(manifest, name), schema)
+    return expect_columns(from_parquet(root.read(manifest, name)), schema)
 
 
 def _write_arrays(draft: Draft, responses: Responses, chunks: tuple[int, int] | None) -> pa.Table:

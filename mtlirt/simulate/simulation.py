@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from mtlirt.errors import InputError
 from mtlirt.responses.matrix import Responses
-from mtlirt.responses.schema import ITEMS, MODELS, table_from_frame, to_parquet
+from mtlirt.responses.schema import ITEMS, MODELS, table_from_frame
 from mtlirt.responses.store import write_responses
 from mtlirt.storage.root import open_root
+from mtlirt.storage.tables import to_parquet
 
 DOMAIN = pa.schema([pa.field("domain", pa.string(), nullable=False)])
 

@@ -7,17 +7,16 @@ import os
 import pyarrow as pa
 from pydantic import ValidationError
 
-from mtlirt.errors import InputError
 from mtlirt.result import Fit
 from mtlirt.snapshots.info import SnapshotInfo
-from mtlirt.snapshots.schema import from_parquet, table_schemas
+from mtlirt.snapshots.schema import table_schemas
 from mtlirt.storage.errors import StorageError
 from mtlirt.storage.manifest import Manifest
-from mtlirt.storage.root import Root, open_root
-from mtlirt.storage.url import split_version
+from mtlirt.storage.root import Root, open_version
+from mtlirt.storage.tables import from_parquet
 
 ROUND_COLUMNS = [
-    "log_likelihood",
+    "objective",
     "change",
     "rank",
     "domain_seconds",
@@ -49,23 +48,8 @@ def load(url: str | os.PathLike[str], version: int | None = None) -> Fit:
     StorageError
         If a file is missing or altered; names it.
     """
-    root, manifest = open_snapshot(url, version)
+    root, manifest = open_version(url, version, kind="snapshot")
     return read_fit(root, manifest)
-
-
-def open_snapshot(url: str | os.PathLike[str], version: int | None = None) -> tuple[Root, Manifest]:
-    """The root of snapshots and the manifest of a version.
-
-    Parameters
-    ----------
-    url, version
-        As for `load`.
-    """
-    bare, named = split_version(os.fspath(url))
-    if version is not None and named not in {None, version}:
-        raise InputError(f"{url}: names version {named}, but version {version} was asked for")
-    root = open_root(bare)
-    return root, root.manifest(named if version is None else version, kind="snapshot")
 
 
 def read_fit(root: Root, manifest: Manifest) -> Fit:

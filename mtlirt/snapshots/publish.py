@@ -10,8 +10,9 @@ from pydantic import JsonValue
 
 from mtlirt.result import Fit
 from mtlirt.snapshots.info import RoundSeconds, SnapshotInfo
-from mtlirt.snapshots.schema import table_schemas, to_parquet
+from mtlirt.snapshots.schema import table_schemas
 from mtlirt.storage.root import Root, open_root
+from mtlirt.storage.tables import to_parquet
 
 SOFTWARE = ("mtlirt", "numpy", "numba", "scipy", "dask", "pyarrow")
 """Packages whose versions a snapshot records."""

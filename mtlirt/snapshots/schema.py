@@ -1,4 +1,4 @@
-"""One Arrow schema for every table of a snapshot, and the tables' Parquet form."""
+"""One Arrow schema for every table of a snapshot."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 
 @dataclass(frozen=True)
@@ -121,9 +120,7 @@ TRAITS = TableSchema(
 
 HISTORY = TableSchema(
     _required(number=pa.int64()),
-    _required(
-        log_likelihood=pa.float64(), change=pa.float64(), rank=pa.int64(), converged=pa.bool_()
-    ),
+    _required(objective=pa.float64(), change=pa.float64(), rank=pa.int64(), converged=pa.bool_()),
 )
 
 
@@ -142,29 +139,6 @@ def table_schemas(rank: int) -> dict[str, TableSchema]:
         "representation": representation_schema(rank),
         "history": HISTORY,
     }
-
-
-def to_parquet(table: pa.Table) -> bytes:
-    """The table as a Parquet file; equal tables give equal bytes."""
-    sink = pa.BufferOutputStream()
-    pq.write_table(
-        table,
-        sink,
-        version="2.6",
-        data_page_version="1.0",
-        compression="zstd",
-        compression_level=3,
-        row_group_size=1 << 20,
-        use_dictionary=True,
-        write_statistics=True,
-        store_schema=True,
-    )
-    return sink.getvalue().to_pybytes()
-
-
-def from_parquet(data: bytes) -> pa.Table:
-    """The table of a Parquet file."""
-    return pq.read_table(pa.BufferReader(data))
 
 
 def _array(name: str, values: Any, field: pa.Field[Any]) -> pa.Array[Any]:

@@ -41,6 +41,32 @@ def open_root(url: str | os.PathLike[str]) -> Root:
     return Root(url, open_backend(url))
 
 
+def open_version(
+    url: str | os.PathLike[str], version: int | None = None, *, kind: Kind
+) -> tuple[Root, Manifest]:
+    """Open a root and the manifest of one of its versions.
+
+    Parameters
+    ----------
+    url
+        A local path or URL; ``URL@VERSION`` names a version.
+    version
+        The version; the latest where neither names one.
+    kind
+        What the root must hold.
+
+    Raises
+    ------
+    InputError
+        If there is no such version, or it is of another kind.
+    """
+    bare, named = split_version(os.fspath(url))
+    if version is not None and named not in {None, version}:
+        raise InputError(f"{url}: names version {named}, but version {version} was asked for")
+    root = open_root(bare)
+    return root, root.manifest(named if version is None else version, kind=kind)
+
+
 @dataclass(frozen=True)
 class Root:
     """Objects under one URL, and the versions that its manifests make of them.

@@ -91,7 +91,7 @@ def make_fit(rank=2, seed=0):
         ),
         history=pd.DataFrame(
             {
-                "log_likelihood": rng.normal(size=rounds),
+                "objective": rng.normal(size=rounds),
                 "change": rng.random(rounds),
                 "rank": [1, 2, 2],
                 "domain_seconds": rng.random(rounds),

@@ -65,7 +65,7 @@ def test_files_are_plain_parquet_with_nulls_and_no_times(tmp_path, fit):
     assert tables["models"]["overall"].null_count == 1
     assert tables["history"].column_names == [
         "number",
-        "log_likelihood",
+        "objective",
         "change",
         "rank",
         "converged",
