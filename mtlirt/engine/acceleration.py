@@ -10,8 +10,11 @@ from mtlirt.irt.kernels import Float
 DEPTH = 5
 """Earlier iterates that a step combines."""
 
-LONGEST_STEP = 10.0
+LONGEST_STEP = 50.0
 """An accelerated step is at most this many times the plain one."""
+
+RIDGE = 1e-10
+"""Keeps the least squares of nearly parallel steps solvable."""
 
 WORST_GROWTH = 2.0
 """A residual that grew by more makes it start anew."""
@@ -48,9 +51,10 @@ class Anderson:
             return image
         moves = np.diff(np.array(self._points), axis=0)
         changes = np.diff(np.array(self._residuals), axis=0)
+        lengths = np.maximum(norm(weight * changes, axis=1, keepdims=True), 1e-300)
+        moves, changes = moves / lengths, changes / lengths
         weighted = changes * weight**2
-        gram = weighted @ changes.T
-        gram += 1e-10 * np.trace(gram) * np.eye(len(gram))
+        gram = weighted @ changes.T + RIDGE * np.eye(len(changes))
         try:
             mix = np.linalg.solve(gram, weighted @ residual)
         except np.linalg.LinAlgError:

@@ -71,7 +71,7 @@ def test_progress_on_a_terminal_is_cleared_at_the_end(monkeypatch):
     with round_progress() as listener:
         listener(RoundEvent(7, -12345.678, 0.00321, 2, 1.0, 1.0, False))
     shown = sys.stderr.getvalue()
-    assert "round 7: change 3.2e-03, log-likelihood -12,345.68" in shown
+    assert "round 7: change 3.2e-03, objective -12,345.68" in shown
     assert shown.endswith("\x1b[1A\x1b[2K")
 
 
