@@ -148,7 +148,7 @@ def trait_step(
         for i in unsettled:
             asked = executor.submit(asked_windows, searches[i])
             curves = [
-                executor.submit(window_curves, block, part, grid, asked)
+                executor.submit(window_curves, block, part, grid, asked, quadrature)
                 for block, part in zip(blocks[i], items, strict=True)
             ]
             searches[i] = executor.submit(

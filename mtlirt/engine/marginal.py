@@ -256,7 +256,7 @@ def chosen_rank(
     log(models) x free loadings. It costs no pass over the responses. EM of a candidate ends once
     a step gains a hundredth of what the criterion asks of the factor.
     """
-    domains, models = representation.loadings.shape[0], len(precision)
+    domains, models = len(representation.loadings), int(taken.any(axis=1).sum())
     best = moments(executor, precision, shift, taken, representation).log_integral
     while representation.rank < largest_rank(domains):
         price = 0.5 * np.log(models) * (domains - representation.rank)

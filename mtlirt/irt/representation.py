@@ -75,9 +75,9 @@ class FactorMoments(NamedTuple):
     ff, tf, tt
         By domain over its takers: E[z z'], E[theta z], E[theta^2] with z = (1, f).
     f, f2
-        Over all models: E[f] and E[f f'].
+        Over all models that took any domain: E[f] and E[f f'].
     models
-        Number of models.
+        Number of those.
     log_integral
         See `FactorPosterior`.
     """
@@ -159,13 +159,14 @@ def factor_moments(
     tf[:, 0] = seen.sum(axis=0)
     gain = ((there * shrink).T @ covariance).reshape(len(centre), r, r)
     tf[:, 1:] = seen.T @ f + (gain @ loadings[:, :, None])[:, :, 0]
+    active = taken.any(axis=1)
     return FactorMoments(
         ff,
         tf,
         (there * square).sum(axis=0),
-        f.sum(axis=0),
-        spread.sum(axis=0).reshape(r, r),
-        models,
+        f[active].sum(axis=0),
+        spread[active].sum(axis=0).reshape(r, r),
+        int(active.sum()),
         posterior.log_integral,
     )
 

@@ -162,9 +162,12 @@ def start_windows(
     return WindowedSearch(empty, window, np.zeros(len(mean), bool))
 
 
-def window_curves(block: ResponseBlock, items: Items, grid: Grid, window: Window) -> Float:
+def window_curves(
+    block: ResponseBlock, items: Items, grid: Grid, window: Window, quadrature: Quadrature
+) -> Float:
     """C_i at the window's points over the cells of one item chunk, shape (models, nodes)."""
     table = kernels.softplus_table(items.slope, items.intercept, grid.first, grid.count, grid.step)
+    table = table.astype(quadrature.precision, copy=False)
     out = np.zeros((len(window.nodes), int(window.nodes.max(initial=0))))
     kernels.masked_curves(block.responses, block.weight, table, *window, out)
     return out
