@@ -49,7 +49,7 @@ class Quadrature:
     depth
         The nodes go out to where the density is exp(-depth) of its peak.
     precision
-        Of the tables from which missing cells are summed.
+        Of the tables that are summed over each model's cells (the sums are double).
     """
 
     spacing: float

@@ -198,13 +198,12 @@ def masked_curves(
 ) -> None:
     """Add to ``out[i, k]`` the table's row ``start + k stride`` summed over model i's cells.
 
-    Sums are taken in the table's precision, four nodes at a time. Models with no nodes are passed
+    Sums are taken in double precision, four nodes at a time. Models with no nodes are passed
     over. Cost: cells x nodes multiplications.
     """
     models, items = responses.shape
     last = table.shape[0] - 1
-    cells = np.empty(items, table.dtype)
-    zero = table.dtype.type(0.0)
+    cells = np.empty(items)
     for i in range(models):
         if nodes[i] == 0:
             continue
@@ -214,7 +213,7 @@ def masked_curves(
             row0, row1 = table[row], table[min(row + stride[i], last)]
             row2 = table[min(row + 2 * stride[i], last)]
             row3 = table[min(row + 3 * stride[i], last)]
-            total0, total1, total2, total3 = zero, zero, zero, zero
+            total0, total1, total2, total3 = 0.0, 0.0, 0.0, 0.0
             for j in range(items):
                 cell = cells[j]
                 total0 += cell * row0[j]
