@@ -24,6 +24,7 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/codespell
 
 bench: $(STAMP)
 	$(BIN)/pytest tests/benchmarks -p no:cacheprovider -s --benchmark-only --benchmark-columns=min,median,max,rounds

@@ -111,7 +111,7 @@ def _domain_columns(board: pd.DataFrame) -> list[Column]:
 
 def _fitting(first: Sequence[Column], domains: Sequence[Column]) -> int:
     """How many domains fit beside the first columns."""
-    room = shutil.get_terminal_size((120, 24)).columns - TABLE_EDGE - sum(map(_width, first))
+    room = shutil.get_terminal_size((140, 24)).columns - TABLE_EDGE - sum(map(_width, first))
     for count, column in enumerate(domains):
         room -= _width(column)
         if room < 0:
