@@ -12,7 +12,15 @@ import numpy.typing as npt
 from mtlirt.cluster.local import Executor, Inline
 from mtlirt.engine.placement import PlacedDomain
 from mtlirt.irt.blocks import ResponseBlock
-from mtlirt.irt.curves import SCORING, Items, Quadrature, item_reach, shared_curve, trait_grid
+from mtlirt.irt.curves import (
+    SCORING,
+    Items,
+    Quadrature,
+    covering_grid,
+    item_reach,
+    shared_curve,
+    trait_grid,
+)
 from mtlirt.irt.items import ItemUpdate, item_statistics, update_items
 from mtlirt.irt.kernels import Float
 from mtlirt.irt.slopes import SlopePrior
@@ -282,14 +290,13 @@ def uncertainty_step(
     task: DomainTask,
     items: Items,
     covariance: Float,
-    cavities: Sequence[Cavity],
     means: Sequence[Float],
 ) -> list[Float]:
     """Variance of the traits' scores from the items' uncertainty, for each model chunk."""
     parts = [items.columns(part) for part in task.columns]
     spreads = [covariance[part] for part in task.columns]
     reach = [executor.submit(item_reach, part, task.largest_attempts) for part in parts]
-    grid = executor.submit(trait_grid, reach, list(cavities), SCORING)
+    grid = executor.submit(covering_grid, reach, list(means))
     if task.complete:
         pairs = list(zip(parts, spreads, strict=True))
         handles = [executor.submit(shared_uncertainty, pairs, mean, grid) for mean in means]

@@ -82,9 +82,15 @@ class PlacedDomain:
 
 
 def read_block(
-    array: da.Array, trials: da.Array | None, columns: npt.NDArray[np.intp] | None
+    name: str, array: da.Array, trials: da.Array | None, columns: npt.NDArray[np.intp] | None
 ) -> ResponseBlock:
-    """Compute one block of the responses; `columns` picks and orders items."""
+    """Compute one block of a domain's responses; `columns` picks and orders items.
+
+    Raises
+    ------
+    InputError
+        If a value is not a response; names the domain.
+    """
     values = np.asarray(array.compute(scheduler="synchronous"))
     attempts = None
     if trials is not None:
@@ -92,7 +98,10 @@ def read_block(
     if columns is not None:
         values = values[:, columns]
         attempts = None if attempts is None else attempts[:, columns]
-    return response_block(values, attempts)
+    try:
+        return response_block(values, attempts)
+    except ValueError as error:
+        raise InputError(f"domain {name!r}: {error}") from None
 
 
 def taken_rows(block: ResponseBlock, keep: npt.NDArray[np.bool_]) -> ResponseBlock:
@@ -123,6 +132,7 @@ def place(
             [
                 executor.submit(
                     read_block,
+                    name,
                     data.array.blocks[i, j],
                     None if data.trials is None else data.trials.blocks[i, j],
                     picked,

@@ -143,7 +143,6 @@ def score_models(
                 task,
                 items[t],
                 covariances[t],
-                [everyone.part(rows, t) for rows in domains[t].takers],
                 [mean[rows, t] for rows in domains[t].takers],
             )
             for t, task in zip(active, tasks, strict=True)

@@ -150,6 +150,15 @@ def trait_grid(
     return Grid(first, last - first + 1, float(step))
 
 
+def covering_grid(parts: Sequence[Reach], means: Sequence[Float]) -> Grid:
+    """A grid around some traits whose points depend on the items alone."""
+    information = np.sum([part.information for part in parts], axis=0).max()
+    step = SCORING.spacing / np.sqrt(information + 1.0)
+    everyone = np.concatenate(list(means))
+    first = int(np.floor(everyone.min() / step)) - 1
+    return Grid(first, int(np.ceil(everyone.max() / step)) + 2 - first, float(step))
+
+
 def shared_curve(items: Items, grid: Grid) -> Float:
     """C(theta) = sum over items of log(1 + exp(a theta + d)) on the grid, shape (count,)."""
     return kernels.softplus_sum(items.slope, items.intercept, grid.first, grid.count, grid.step)
