@@ -11,6 +11,8 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from mtlirt.engine.fit import fit, score
+from mtlirt.responses.arrays import from_arrays
+from mtlirt.responses.matrix import DomainResponses
 
 PATTERNS = np.array(list(itertools.product([0, 1], repeat=5)), np.int8)
 """00000, 00001, ... 11111."""
@@ -68,12 +70,17 @@ def plain(request):
 
 
 def independent_maximum(responses):
+    """The maximum likelihood of patterns of right, wrong and missing answers."""
+    rows, counts = np.unique(responses, axis=0, return_counts=True)
+    return maximum_of_counts((rows == 1).astype(float), (rows == 0).astype(float), counts)
+
+
+def maximum_of_counts(right, wrong, counts=1.0):
     """Slopes, intercepts and log-likelihood by scipy and 151-point Gauss-Hermite quadrature."""
+    counts = np.broadcast_to(counts, len(right))
     nodes, weights = np.polynomial.hermite_e.hermegauss(151)
     keep = weights > 1e-300
     nodes, log_weights = nodes[keep], np.log(weights[keep] / weights.sum())
-    rows, counts = np.unique(responses, axis=0, return_counts=True)
-    right, wrong = (rows == 1).astype(float), (rows == 0).astype(float)
 
     def loss(x):
         slope, intercept = x.reshape(2, -1)
@@ -89,7 +96,7 @@ def independent_maximum(responses):
         gradient = np.concatenate([nodes @ pull, pull.sum(axis=0)])
         return -counts @ (peak + np.log(total))[:, 0], -gradient
 
-    start = np.repeat([1.0, 0.5], responses.shape[1])
+    start = np.repeat([1.0, 0.5], right.shape[1])
     best = minimize(loss, start, jac=True, method="BFGS", options={"gtol": 1e-6})
     slope, intercept = best.x.reshape(2, -1)
     return slope, intercept, -best.fun
@@ -246,3 +253,60 @@ def test_constant_items_are_kept_flagged_and_change_no_other(priors, close, thre
     np.testing.assert_allclose(
         found.traits["mean"].to_numpy(), plain_fit.traits["mean"].to_numpy(), atol=close
     )
+
+
+def test_an_item_coded_the_other_way_has_its_sign_and_changes_no_other():
+    responses = lsat7()
+    turned = responses.copy()
+    turned[:, 4] = 1 - turned[:, 4]
+    found = fit(one_domain(turned), priors=False, tolerance=1e-6, threads=1)
+    straight = fit(one_domain(responses), priors=False, tolerance=1e-6, threads=1)
+    signs = np.array([1, 1, 1, 1, -1])
+    np.testing.assert_allclose(found.items["slope"], straight.items["slope"] * signs, atol=1e-4)
+    np.testing.assert_allclose(
+        found.items["intercept"], straight.items["intercept"] * signs, atol=1e-4
+    )
+    np.testing.assert_allclose(found.traits["mean"], straight.traits["mean"], atol=1e-4)
+
+
+@pytest.mark.parametrize("priors", [False, True])
+def test_a_domain_coded_the_other_way_points_up_along_its_mean_slope(priors):
+    options = {"priors": priors, "tolerance": 1e-6, "threads": 1}
+    straight = fit(one_domain(lsat7()), **options)
+    turned = fit(one_domain(1 - lsat7()), **options)
+    assert turned.items["slope"].mean() > 0
+    np.testing.assert_allclose(turned.items["slope"], straight.items["slope"], atol=1e-4)
+    np.testing.assert_allclose(turned.items["intercept"], -straight.items["intercept"], atol=1e-4)
+    np.testing.assert_allclose(turned.traits["mean"], -straight.traits["mean"], atol=1e-4)
+    np.testing.assert_allclose(turned.traits["sd"], straight.traits["sd"], atol=1e-4)
+
+
+def test_repeated_trials_and_fractions_reach_their_maximum_likelihood():
+    # each item of LSAT7 asked up to three times
+    rng = np.random.default_rng(1)
+    theta = rng.normal(size=(400, 1))
+    p = expit(theta * np.array(LSAT7_SLOPE) + LSAT7_INTERCEPT)
+    trials = rng.integers(0, 4, p.shape).astype(np.int16)
+    right = rng.binomial(trials, p).astype(np.int16)
+    slope, intercept, log_likelihood = maximum_of_counts(right, trials - right)
+    given = from_arrays(one_domain(lsat7()[:400]))
+    successes = np.where(trials > 0, right, -1).astype(np.int16)
+    counts = DomainResponses(da.from_array(successes), da.from_array(trials))
+    found = fit(
+        dataclasses.replace(given, domains={"lsat": counts}),
+        priors=False,
+        tolerance=1e-6,
+        threads=1,
+    )
+    np.testing.assert_allclose(found.items["slope"], slope, atol=0.003)
+    np.testing.assert_allclose(found.items["intercept"], intercept, atol=0.003)
+    assert abs(found.info["log_likelihood"] - log_likelihood) < 0.001
+    # a fraction is that share of one attempt
+    share = (right / np.maximum(trials, 1)).astype(np.float32)
+    fractions = np.where(trials > 0, share, np.nan).astype(np.float32)
+    there = (trials > 0).astype(float)
+    slope, intercept, log_likelihood = maximum_of_counts(share * there, (1 - share) * there)
+    found = fit({"lsat": da.from_array(fractions)}, priors=False, tolerance=1e-6, threads=1)
+    np.testing.assert_allclose(found.items["slope"], slope, atol=0.003)
+    np.testing.assert_allclose(found.items["intercept"], intercept, atol=0.003)
+    assert abs(found.info["log_likelihood"] - log_likelihood) < 0.001
