@@ -23,6 +23,12 @@ import numpy.typing as npt
 Float = npt.NDArray[np.float64]
 Function = TypeVar("Function", bound=Callable[..., object])
 
+MATTERS = 12.0
+"""Where a density is below exp(-MATTERS) of its peak it need not be resolved."""
+
+COARSEST = 1.5
+"""A posterior's nodes are moved closer where `sharpest` exceeds spacing^2 so many times."""
+
 REASSOCIATE = {"reassoc", "contract", "nsz", "arcp"}
 
 
@@ -277,6 +283,21 @@ def moments(gap: Float, low: int, high: int, stride: int) -> tuple[float, float,
 
 
 @compiled
+def sharpest(gap: Float, low: int, high: int, stride: int) -> float:
+    """The largest fall of the slope of a log density from node to node, where it matters.
+
+    ``gap`` is the log density over its peak on every stride-th point of low .. high. A posterior
+    that is Gaussian with nodes s standard deviations apart has s^2 everywhere; a steep item far
+    from the mode shows as more.
+    """
+    worst = 0.0
+    for g in range(low + stride, high - stride + 1, stride):
+        if gap[g] > -MATTERS:
+            worst = max(worst, 2.0 * gap[g] - gap[g - stride] - gap[g + stride])
+    return worst
+
+
+@compiled
 def shared_curve_posteriors(
     score: Float,
     curve: Float,
@@ -316,21 +337,27 @@ def shared_curve_posteriors(
         theta = (first + top) * step
         peak = pull * theta - curve[top] - 0.5 * precision * (theta - centre) ** 2
         gap[top] = 0.0
-        left, right = top, top
-        while left >= stride:
-            g = left - stride
-            theta = (first + g) * step
-            gap[g] = pull * theta - curve[g] - 0.5 * precision * (theta - centre) ** 2 - peak
-            if gap[g] < -depth:
-                break
-            left = g
-        while right + stride < count:
-            g = right + stride
-            theta = (first + g) * step
-            gap[g] = pull * theta - curve[g] - 0.5 * precision * (theta - centre) ** 2 - peak
-            if gap[g] < -depth:
-                break
-            right = g
+        left, right, fine = top, top, False
+        while not fine:
+            left, right = top, top
+            while left >= stride:
+                g = left - stride
+                theta = (first + g) * step
+                gap[g] = pull * theta - curve[g] - 0.5 * precision * (theta - centre) ** 2 - peak
+                left = g
+                if gap[g] < -depth:
+                    break
+            while right + stride < count:
+                g = right + stride
+                theta = (first + g) * step
+                gap[g] = pull * theta - curve[g] - 0.5 * precision * (theta - centre) ** 2 - peak
+                right = g
+                if gap[g] < -depth:
+                    break
+            sharp = sharpest(gap, left, right, stride)
+            fine = stride == 1 or sharp <= COARSEST * spacing**2
+            if not fine:
+                stride = max(1, min(stride - 1, int(stride * spacing / np.sqrt(sharp))))
         total, shift, spread = moments(gap, left, right, stride)
         for g in range(left, right + 1, stride):
             histogram[g] += gap[g]
@@ -382,33 +409,35 @@ def own_curve_posteriors(
             if gap[k] > peak:
                 top, peak = k, gap[k]
         at_left, at_right = start[i] < stride[i], start[i] + n * stride[i] >= count
-        inside = min(max(top, 1), n - 2)
-        bend = -(gap[inside + 1] - 2.0 * gap[inside] + gap[inside - 1]) / width**2
-        wanted = max(1, int(spacing / (np.sqrt(max(bend, precision)) * step)))
-        short_left = gap[0] - peak > -depth and not at_left
-        short_right = gap[n - 1] - peak > -depth and not at_right
-        if stride[i] > wanted or short_left or short_right:
+        for k in range(n):
+            gap[k] -= peak
+        sharp = sharpest(gap, 0, n - 1, 1)
+        if top == 0 or top == n - 1:
+            sharp = max(sharp, 16.0 * spacing**2)
+        coarse = stride[i] > 1 and sharp > COARSEST * spacing**2
+        short_left = gap[0] > -depth and not at_left
+        short_right = gap[n - 1] > -depth and not at_right
+        if coarse or short_left or short_right:
             open_windows += 1
             reach_left, reach_right = top * stride[i], (n - 1 - top) * stride[i]
             if short_left:
                 reach_left = max(2 * reach_left, n * stride[i])
             if short_right:
                 reach_right = max(2 * reach_right, n * stride[i])
-            middle = start[i] + top * stride[i]
-            if (short_left and top <= 1) or (short_right and top >= n - 2):
-                wanted = stride[i]
+            middle, wanted = start[i] + top * stride[i], stride[i]
+            if coarse:
+                wanted = max(1, min(wanted - 1, int(wanted * spacing / np.sqrt(sharp))))
             before = min((reach_left + wanted - 1) // wanted, middle // wanted)
             after = min((reach_right + wanted - 1) // wanted, (count - 1 - middle) // wanted)
             start[i], stride[i], nodes[i] = middle - before * wanted, wanted, before + after + 1
             continue
         settled[i] = True
         low, high = 0, n - 1
-        while gap[low] - peak < -depth:
+        while gap[low] < -depth:
             low += 1
-        while gap[high] - peak < -depth:
+        while gap[high] < -depth:
             high -= 1
         for k in range(n):
-            gap[k] -= peak
             density[i, k] = 0.0
         total, shift, spread = moments(gap, low, high, 1)
         for k in range(low, high + 1):
