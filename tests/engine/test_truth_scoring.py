@@ -192,6 +192,36 @@ def test_a_model_without_answers_has_no_score_and_changes_no_other(estimate, thr
     )
 
 
+@THREADS
+def test_modes_of_tied_domains_are_those_of_the_joint_posterior(threads):
+    difficulty = {"A": np.linspace(-1, 1, 12), "B": np.linspace(-2, 1, 9)}
+    rng = np.random.default_rng(4)
+    rows = {name: rng.integers(-1, 2, (6, len(b))) for name, b in difficulty.items()}
+    rows["A"][0], rows["B"][0], rows["B"][1] = 1, 1, 0
+    rows["B"][2] = -1
+    found = score(frozen(0.7, **difficulty), arrays(**rows), estimate="map", threads=threads)
+    prior = np.linalg.inv([[1.0, 0.7], [0.7, 1.0]])
+    for i in range(6):
+
+        def derivatives(theta, i=i):
+            gradient, hessian = -prior @ theta, prior.copy()
+            for t, (name, b) in enumerate(difficulty.items()):
+                y = rows[name][i]
+                p = expit(theta[t] - b)[y >= 0]
+                gradient[t] += (y[y >= 0] - p).sum()
+                hessian[t, t] += (p * (1 - p)).sum()
+            return gradient, hessian
+
+        theta = np.zeros(2)
+        for _ in range(60):
+            gradient, hessian = derivatives(theta)
+            theta = theta + np.linalg.solve(hessian, gradient)
+        assert np.abs(gradient).max() < 1e-10
+        sd = np.sqrt(np.diag(np.linalg.inv(derivatives(theta)[1])))
+        np.testing.assert_allclose(found.traits.loc[str(i), "mean"], theta, atol=1e-8)
+        np.testing.assert_allclose(found.traits.loc[str(i), "sd"], sd, atol=1e-8)
+
+
 def test_the_overall_score_is_the_composite_of_the_joint_posterior():
     # dense two-dimensional integration of three models
     fitted = frozen(0.6, A=np.linspace(-1, 1, 12), B=np.linspace(-2, 1, 9))
