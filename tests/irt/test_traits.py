@@ -19,7 +19,7 @@ from mtlirt.irt.traits import (
 )
 
 MOMENTS = ("mean", "variance", "log_normaliser")
-CLOSE = {SCORING: 1e-7, FITTING: 1e-3}
+CLOSE = {SCORING: 1e-7, FITTING: 1e-4}
 """Errors allowed, in posterior standard deviations (means), relatively (variances) and absolutely
 (log normalisers): what slopes up to about 2.5 need of the trapezoid rule's spacing."""
 
