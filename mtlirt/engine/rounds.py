@@ -13,10 +13,13 @@ import numpy.typing as npt
 from mtlirt.cluster.local import Executor
 from mtlirt.engine import marginal
 from mtlirt.engine.acceleration import Anderson
-from mtlirt.engine.domain import DomainTask, DomainUpdate, domain_step, run_steps
-from mtlirt.engine.marginal import State
+from mtlirt.engine.domain import DomainUpdate, domain_step
+from mtlirt.engine.factors import cavities
 from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import PlacedDomain
+from mtlirt.engine.state import State, start
+from mtlirt.engine.steps import run_steps
+from mtlirt.engine.traits import DomainTask
 from mtlirt.irt.curves import FITTING, Items
 from mtlirt.irt.kernels import Float
 from mtlirt.irt.slopes import SlopePrior
@@ -116,14 +119,12 @@ def run_rounds(
     A round costs two passes over every domain's responses for each of `options.repeats`, and a
     shared step of models x domains x rank^2.
     """
-    state = marginal.start(domains, options)
+    state = start(domains, options)
     memory = Anderson()
     history: list[RoundEvent] = []
     for number in range(1, options.max_rounds + 1):
         began = time.perf_counter()
-        everyone, _ = marginal.cavities(
-            executor, state.precision, state.shift, state.representation
-        )
+        everyone, _ = cavities(executor, state.precision, state.shift, state.representation)
         ridge = marginal.ridges(domains, state)
         calls = [
             domain_call(domain, t, state, everyone, ridge, options.repeats)
@@ -173,16 +174,16 @@ def domain_call(
     repeats: int,
 ) -> tuple[Any, ...]:
     """The arguments of a domain's `domain_step` in a round."""
-    cavities = [everyone.part(rows, t).with_ridge(ridge[rows, t]) for rows in domain.takers]
+    ridged = [everyone.part(rows, t).with_ridge(ridge[rows, t]) for rows in domain.takers]
     guesses = [
         Cavity(*combined(cavity, state.precision[rows, t] - ridge[rows, t], state.shift[rows, t]))
-        for cavity, rows in zip(cavities, domain.takers, strict=True)
+        for cavity, rows in zip(ridged, domain.takers, strict=True)
     ]
     return (
         DomainTask.of(domain, state.held[t]),
         state.items[t],
         state.slope_priors[t],
-        cavities,
+        ridged,
         guesses,
         repeats,
         FITTING,

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from mtlirt.cluster.local import Executor
-from mtlirt.engine import marginal
-from mtlirt.engine.domain import (
-    DomainTask,
-    modal_step,
-    run_steps,
-    site_step,
-    trait_scores,
-    uncertainty_step,
-)
+from mtlirt.engine.factors import cavities
+from mtlirt.engine.frozen import modal_step, site_step, uncertainty_step
 from mtlirt.engine.placement import PlacedDomain
+from mtlirt.engine.steps import run_steps
+from mtlirt.engine.traits import DomainTask, trait_scores
 from mtlirt.irt.curves import Items
 from mtlirt.irt.kernels import Float
 from mtlirt.irt.representation import Representation
@@ -88,47 +83,20 @@ def score_models(
     """
     shape = len(domains[0].answered), len(domains)
     precision, shift = start or (np.zeros(shape), np.zeros(shape))
-    active = [t for t, domain in enumerate(domains) if domain.takers]
-    placed = [domains[t] for t in active]
-    tasks = [DomainTask.of(domain, np.ones(len(domain.cells), bool)) for domain in placed]
-    scores = [
-        trait_scores(executor, domains[t].blocks, [items[t].columns(c) for c in domains[t].columns])
-        for t in active
-    ]
-    intercepts = sum(float(domains[t].successes @ items[t].intercept) for t in active)
-    everyone, _ = marginal.cavities(executor, precision, shift, representation)
+    work = Frozen.of(executor, domains, items)
+    everyone, _ = cavities(executor, precision, shift, representation)
     mean, variance = combined(everyone, precision, shift)
     log_likelihood, moved = np.nan, np.inf
-    for sweep in range(MAX_SWEEPS):
-        cavities = [[everyone.part(rows, t) for rows in domains[t].takers] for t in active]
-        if estimate == "map":
-            modal = [
-                (items[t], part, TOLERANCE / 10) for t, part in zip(active, cavities, strict=True)
-            ]
-            sites = run_steps(executor, modal_step, placed, modal)
-        else:
-            guesses = [
-                [
-                    Cavity(*combined(cavity, precision[rows, t], shift[rows, t]))
-                    for cavity, rows in zip(part, domains[t].takers, strict=True)
-                ]
-                for t, part in zip(active, cavities, strict=True)
-            ]
-            frozen = [items[t] for t in active]
-            moments = list(zip(tasks, frozen, cavities, guesses, scores, strict=True))
-            sites = run_steps(executor, site_step, placed, moments)
-        fresh_precision, fresh_shift = np.zeros_like(precision), np.zeros_like(shift)
-        log_scales = 0.0
-        for t, parts in zip(active, sites, strict=True):
-            for rows, site in zip(domains[t].takers, parts, strict=True):
-                fresh_precision[rows, t], fresh_shift[rows, t] = site.precision, site.shift
-                log_scales += float(site.log_scale.sum())
-        share = 1.0 if sweep < DAMP_AFTER else 0.5
+    for number in range(MAX_SWEEPS):
+        fresh_precision, fresh_shift, log_scales = work.sweep(
+            executor, everyone, precision, shift, estimate
+        )
+        share = 1.0 if number < DAMP_AFTER else 0.5
         precision = share * fresh_precision + (1.0 - share) * precision
         shift = share * fresh_shift + (1.0 - share) * shift
-        everyone, log_integral = marginal.cavities(executor, precision, shift, representation)
+        everyone, log_integral = cavities(executor, precision, shift, representation)
         if estimate == "eap":
-            log_likelihood = log_integral + log_scales + intercepts
+            log_likelihood = log_integral + log_scales + work.intercept_term
         before_mean, before_sd = mean, np.sqrt(variance)
         mean, variance = combined(everyone, precision, shift)
         moved = max(
@@ -138,21 +106,102 @@ def score_models(
         if moved <= TOLERANCE:
             break
     if any(covariance.any() for covariance in covariances):
-        calls = [
-            (
-                task,
-                items[t],
-                covariances[t],
-                [mean[rows, t] for rows in domains[t].takers],
-            )
-            for t, task in zip(active, tasks, strict=True)
-        ]
-        uncertainty = np.zeros_like(precision)
-        spreads = run_steps(executor, uncertainty_step, placed, calls)
-        for t, parts in zip(active, spreads, strict=True):
-            for rows, part in zip(domains[t].takers, parts, strict=True):
-                uncertainty[rows, t] = part
-        precision, shift = widened(precision, shift, uncertainty)
-        everyone, _ = marginal.cavities(executor, precision, shift, representation)
+        precision, shift = widened(precision, shift, work.uncertainty(executor, covariances, mean))
+        everyone, _ = cavities(executor, precision, shift, representation)
         mean, variance = combined(everyone, precision, shift)
     return TraitTable(mean, np.sqrt(variance), precision, shift, log_likelihood, moved <= TOLERANCE)
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """Domains with frozen items, ready for sweeps; those that no model took are left out.
+
+    Attributes
+    ----------
+    active
+        Positions of the domains among all.
+    domains, items, tasks
+        Theirs, in that order.
+    scores
+        Handles of `trait_score`, by model and item chunk.
+    """
+
+    active: list[int]
+    domains: list[PlacedDomain]
+    items: list[Items]
+    tasks: list[DomainTask]
+    scores: list[list[list[Any]]]
+
+    @classmethod
+    def of(
+        cls, executor: Executor, domains: Sequence[PlacedDomain], items: Sequence[Items]
+    ) -> Frozen:
+        """Prepare domains: one pass over their responses."""
+        active = [t for t, domain in enumerate(domains) if domain.takers]
+        placed, parts = [domains[t] for t in active], [items[t] for t in active]
+        held = [np.ones(len(domain.cells), bool) for domain in placed]
+        return cls(
+            active,
+            placed,
+            parts,
+            [DomainTask.of(domain, flags) for domain, flags in zip(placed, held, strict=True)],
+            [
+                trait_scores(executor, domain.blocks, [part.columns(c) for c in domain.columns])
+                for domain, part in zip(placed, parts, strict=True)
+            ],
+        )
+
+    @property
+    def intercept_term(self) -> float:
+        """The part of the log-likelihood that no trait enters."""
+        pairs = zip(self.domains, self.items, strict=True)
+        return sum(float(domain.successes @ part.intercept) for domain, part in pairs)
+
+    def sweep(
+        self,
+        executor: Executor,
+        everyone: Cavity,
+        precision: Float,
+        shift: Float,
+        estimate: Estimate,
+    ) -> tuple[Float, Float, float]:
+        """New sites of all domains under their cavities: precisions, shifts, sum of log scales."""
+        taken = [
+            [everyone.part(rows, t) for rows in domain.takers]
+            for t, domain in zip(self.active, self.domains, strict=True)
+        ]
+        if estimate == "map":
+            modal = [(part, c, TOLERANCE / 10) for part, c in zip(self.items, taken, strict=True)]
+            sites = run_steps(executor, modal_step, self.domains, modal)
+        else:
+            guesses = [
+                [
+                    Cavity(*combined(cavity, precision[rows, t], shift[rows, t]))
+                    for cavity, rows in zip(part, domain.takers, strict=True)
+                ]
+                for t, domain, part in zip(self.active, self.domains, taken, strict=True)
+            ]
+            calls = zip(self.tasks, self.items, taken, guesses, self.scores, strict=True)
+            sites = run_steps(executor, site_step, self.domains, list(calls))
+        fresh_precision, fresh_shift = np.zeros_like(precision), np.zeros_like(shift)
+        log_scales = 0.0
+        for t, domain, parts in zip(self.active, self.domains, sites, strict=True):
+            for rows, site in zip(domain.takers, parts, strict=True):
+                fresh_precision[rows, t], fresh_shift[rows, t] = site.precision, site.shift
+                log_scales += float(site.log_scale.sum())
+        return fresh_precision, fresh_shift, log_scales
+
+    def uncertainty(self, executor: Executor, covariances: Sequence[Float], mean: Float) -> Float:
+        """Variance of the traits' scores from the items' uncertainty, (models, domains)."""
+        calls = [
+            (task, part, covariances[t], [mean[rows, t] for rows in domain.takers])
+            for t, task, part, domain in zip(
+                self.active, self.tasks, self.items, self.domains, strict=True
+            )
+        ]
+        out = np.zeros_like(mean)
+        found = run_steps(executor, uncertainty_step, self.domains, calls)
+        for t, domain, parts in zip(self.active, self.domains, found, strict=True):
+            for rows, part in zip(domain.takers, parts, strict=True):
+                out[rows, t] = part
+        return out

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mtlirt.engine.marginal import State
 from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import PlacedDomain
 from mtlirt.engine.scoring import TraitTable
+from mtlirt.engine.state import State
 from mtlirt.irt.items import LIMIT
 from mtlirt.irt.kernels import Float
 from mtlirt.irt.representation import Representation, composite_moments

@@ -60,8 +60,8 @@ class Quadrature:
 FITTING = Quadrature(spacing=1.0, depth=15.0, precision=np.float32)
 """Errors of about 1e-6 of a standard deviation: for the rounds of a fit."""
 
-SCORING = Quadrature(spacing=0.75, depth=32.0, precision=np.float64)
-"""Errors below 1e-12: for published traits."""
+SCORING = Quadrature(spacing=0.6, depth=32.0, precision=np.float64)
+"""Errors of about 1e-10 of a standard deviation: for published traits."""
 
 
 def probability(theta: Float, slope: Float, intercept: Float) -> Float:

@@ -9,11 +9,12 @@ from scipy.special import expit, log_expit
 from scipy.stats import multivariate_normal
 
 from mtlirt.cluster.local import Inline
-from mtlirt.engine import marginal
+from mtlirt.engine.factors import cavities
 from mtlirt.engine.fit import fit
 from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import place
 from mtlirt.engine.scoring import score_models
+from mtlirt.engine.state import standardise, start
 from mtlirt.irt.curves import Items
 from mtlirt.irt.representation import Representation, independent
 from mtlirt.responses.arrays import from_arrays
@@ -164,7 +165,7 @@ def test_the_log_likelihoods_gradient_is_that_of_its_tilted_distributions():
     # (y - P)(theta, 1) under cavity x likelihood
     representation, parts, answers = simulated(2, 12, 15, 0.8, seed=8)
     found = propagated(representation, parts, answers)
-    cavity, _ = marginal.cavities(Inline(), found.precision, found.shift, representation)
+    cavity, _ = cavities(Inline(), found.precision, found.shift, representation)
     x = np.linspace(-8, 8, 2001)
     expected = []
     for t, j, by_slope, _ in MOVES:
@@ -243,13 +244,13 @@ def test_standardising_leaves_the_likelihood_alone_and_changes_every_parameter()
     options = FitOptions(threads=1)
     site_precision = rng.gamma(2.0, 2.0, (12, 3))
     state = dataclasses.replace(
-        marginal.start(placed, options),
+        start(placed, options),
         items=tuple(parts),
         precision=site_precision,
         shift=site_precision * rng.normal(size=(12, 3)),
         representation=representation,
     )
-    after = marginal.standardise(state, np.array([1.0, -1.0, 1.0]))
+    after = standardise(state, np.array([1.0, -1.0, 1.0]))
     none = [np.zeros((9, 3))] * 3
 
     def log_likelihood(these):
@@ -264,8 +265,8 @@ def test_standardising_leaves_the_likelihood_alone_and_changes_every_parameter()
         assert (np.abs(new.intercept - old.intercept) > 1e-3).all()
     # sites and cavities follow their traits
     sd = np.sqrt(np.diag(representation.covariance)) * [1, -1, 1]
-    before, _ = marginal.cavities(Inline(), state.precision, state.shift, representation)
-    behind, _ = marginal.cavities(Inline(), after.precision, after.shift, after.representation)
+    before, _ = cavities(Inline(), state.precision, state.shift, representation)
+    behind, _ = cavities(Inline(), after.precision, after.shift, after.representation)
     np.testing.assert_allclose(behind.mean * sd + representation.centre, before.mean, rtol=1e-9)
     np.testing.assert_allclose(behind.variance * sd**2, before.variance, rtol=1e-9)
 
@@ -278,13 +279,13 @@ def test_the_information_and_the_slope_priors_follow_their_traits():
     )
     information = np.tile([40.0, 9.0, 30.0], (9, 1))
     state = dataclasses.replace(
-        marginal.start(placed, FitOptions(threads=1)),
+        start(placed, FitOptions(threads=1)),
         items=tuple(parts),
         information=(information,) * 3,
         representation=representation,
     )
     signs = np.array([1.0, -1.0, 1.0])
-    after = marginal.standardise(state, signs)
+    after = standardise(state, signs)
     for t in range(3):
         mean = representation.centre[t]
         scale = signs[t] * np.sqrt(representation.covariance[t, t])

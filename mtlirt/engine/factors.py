@@ -1,0 +1,165 @@
+"""The factor-analytic prior over all models: cavities, EM on the sites, and its rank."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mtlirt.cluster.local import Executor
+from mtlirt.irt.kernels import Float
+from mtlirt.irt.representation import (
+    FactorMoments,
+    FactorPosterior,
+    Representation,
+    add_moments,
+    factor_moments,
+    factor_posterior,
+    largest_rank,
+    update_representation,
+)
+from mtlirt.irt.traits import Cavity
+
+STRIP = 2048
+"""Models a task of the shared step."""
+
+EM_STEPS = 50
+"""EM updates of the representation a round, at most."""
+
+EM_TOLERANCE = 1e-2
+"""EM of the representation ends when the log-likelihood rises by less, or by less than a
+thousandth of what the first step gained: the sites will move before the next round."""
+
+
+def strips(models: int) -> list[slice]:
+    """The models in runs of `STRIP`, so that sums do not depend on chunks or workers."""
+    return [slice(a, min(a + STRIP, models)) for a in range(0, models, STRIP)]
+
+
+def cavities(
+    executor: Executor, precision: Float, shift: Float, representation: Representation
+) -> tuple[Cavity, float]:
+    """Every trait given the other domains' sites, and the log integral of prior x sites."""
+    parts: list[FactorPosterior] = executor.gather(
+        [
+            executor.submit(factor_posterior, precision[rows], shift[rows], representation)
+            for rows in strips(len(precision))
+        ]
+    )
+    cavity = Cavity(
+        np.concatenate([part.cavity_mean for part in parts]),
+        np.concatenate([part.cavity_variance for part in parts]),
+    )
+    return cavity, sum(part.log_integral for part in parts)
+
+
+def moments(
+    executor: Executor,
+    precision: Float,
+    shift: Float,
+    taken: npt.NDArray[np.bool_],
+    representation: Representation,
+) -> FactorMoments:
+    """The E-step of factor analysis over all models."""
+    return add_moments(
+        executor.gather(
+            [
+                executor.submit(
+                    factor_moments, precision[rows], shift[rows], taken[rows], representation
+                )
+                for rows in strips(len(precision))
+            ]
+        )
+    )
+
+
+def expectation_maximisation(
+    executor: Executor,
+    precision: Float,
+    shift: Float,
+    taken: npt.NDArray[np.bool_],
+    representation: Representation,
+    priors: bool,
+    tolerance: float = EM_TOLERANCE,
+) -> tuple[Representation, float]:
+    """EM of factor analysis on fixed sites; also the log integral under the first prior."""
+    log_integrals: list[float] = []
+    for _ in range(EM_STEPS):
+        found = moments(executor, precision, shift, taken, representation)
+        log_integrals.append(found.log_integral)
+        representation = update_representation(found, priors)
+        gains = np.diff(log_integrals)
+        if len(gains) and gains[-1] < max(tolerance, 1e-3 * gains[0]):
+            break
+    return representation, log_integrals[0]
+
+
+def with_new_factor(
+    executor: Executor, precision: Float, shift: Float, representation: Representation
+) -> Representation:
+    """Add a factor along the leading direction in which the traits stray from the prior.
+
+    The direction is the first eigenvector of the mean outer product of the traits' deviations
+    from their expectation under the factors, so the start is deterministic.
+    """
+    domains, rank = representation.loadings.shape
+    if rank == 0:
+        column = np.full(domains, np.sqrt(0.5))
+    else:
+        outer = np.zeros((domains, domains))
+        for rows in strips(len(precision)):
+            found: FactorPosterior = executor.gather(
+                [executor.submit(factor_posterior, precision[rows], shift[rows], representation)]
+            )[0]
+            expected = representation.centre + found.factors @ representation.loadings.T
+            deviation = shift[rows] - precision[rows] * expected
+            deviation *= representation.uniqueness / (
+                1.0 + precision[rows] * representation.uniqueness
+            )
+            outer += deviation.T @ deviation
+        _, vectors = np.linalg.eigh(outer)
+        direction = vectors[:, -1] * np.sign(vectors[np.argmax(np.abs(vectors[:, -1])), -1])
+        column = 0.5 * np.sqrt(representation.uniqueness) * direction * np.sqrt(domains)
+        column = np.clip(column, -0.7, 0.7) * np.sqrt(representation.uniqueness)
+    loadings = np.column_stack([representation.loadings, column])
+    uniqueness = np.maximum(representation.uniqueness - column**2, 0.05)
+    return Representation(representation.centre, loadings, uniqueness)
+
+
+def grown(
+    executor: Executor,
+    precision: Float,
+    shift: Float,
+    taken: npt.NDArray[np.bool_],
+    representation: Representation,
+    priors: bool,
+    tolerance: float,
+) -> Representation:
+    """The representation with one factor more, after EM."""
+    larger = with_new_factor(executor, precision, shift, representation)
+    return expectation_maximisation(executor, precision, shift, taken, larger, priors, tolerance)[0]
+
+
+def chosen_rank(
+    executor: Executor,
+    precision: Float,
+    shift: Float,
+    taken: npt.NDArray[np.bool_],
+    representation: Representation,
+    priors: bool,
+) -> Representation:
+    """Grow the representation while the Bayesian information criterion falls.
+
+    The criterion is that of factor analysis on the domains' Gaussian sites: -2 log integral +
+    log(models) x free loadings. It costs no pass over the responses. EM of a candidate ends once
+    a step gains a hundredth of what the criterion asks of the factor.
+    """
+    domains, models = len(representation.loadings), int(taken.any(axis=1).sum())
+    best = moments(executor, precision, shift, taken, representation).log_integral
+    while representation.rank < largest_rank(domains):
+        price = 0.5 * np.log(models) * (domains - representation.rank)
+        larger = grown(executor, precision, shift, taken, representation, priors, 0.01 * price)
+        found = moments(executor, precision, shift, taken, larger).log_integral
+        if found - best <= price:
+            break
+        representation, best = larger, found
+    return representation

@@ -1,0 +1,155 @@
+"""The trait step of one domain, on blocks: complete or with missing cells, split or whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mtlirt.cluster.local import Executor
+from mtlirt.engine.placement import PlacedDomain
+from mtlirt.irt.curves import (
+    Quadrature,
+    item_reach,
+    shared_curve,
+    trait_grid,
+)
+from mtlirt.irt.kernels import Float
+from mtlirt.irt.traits import (
+    Cavity,
+    Posterior,
+    WindowedSearch,
+    search_windows,
+    shared_curve_posterior,
+    start_windows,
+    trait_score,
+    window_curves,
+)
+
+
+@dataclass(frozen=True)
+class DomainTask:
+    """What a domain step is told of its domain: small arrays only.
+
+    Attributes
+    ----------
+    columns
+        The items of each item chunk.
+    successes
+        Sum of the responses by item.
+    held
+        Items that keep their parameters.
+    complete
+        Whether every model answered every item once, so that all share one curve.
+    largest_attempts
+        Most attempts behind any cell.
+    """
+
+    columns: list[slice]
+    successes: Float
+    held: npt.NDArray[np.bool_]
+    complete: bool
+    largest_attempts: float
+
+    @classmethod
+    def of(cls, domain: PlacedDomain, held: npt.NDArray[np.bool_]) -> DomainTask:
+        """Describe a placed domain."""
+        return cls(
+            domain.columns,
+            domain.successes,
+            held,
+            domain.complete,
+            domain.largest_attempts,
+        )
+
+
+@dataclass(frozen=True)
+class TraitUpdate:
+    """Handles of the posteriors of each model chunk, and of the grid they were taken on."""
+
+    posteriors: list[Any]
+    grid: Any
+
+
+def trait_step(
+    executor: Executor,
+    blocks: Sequence[Sequence[Any]],
+    task: DomainTask,
+    items: Sequence[Any],
+    cavities: Sequence[Cavity],
+    guesses: Sequence[Cavity],
+    quadrature: Quadrature,
+    scores: Sequence[Sequence[Any]] | None = None,
+) -> TraitUpdate:
+    """Posteriors of the traits of all models; see `irt.traits`.
+
+    Parameters
+    ----------
+    items
+        Handles of the parameters of each item chunk.
+    cavities
+        Of each model chunk.
+    guesses
+        Means and variances near the posteriors', for each model chunk (for missing cells only).
+    scores
+        Handles of `trait_score` by model and item chunk, where known.
+    """
+    reach = [executor.submit(item_reach, part, task.largest_attempts) for part in items]
+    grid = executor.submit(trait_grid, reach, list(cavities), quadrature)
+    if scores is None:
+        scores = trait_scores(executor, blocks, items)
+    if task.complete:
+        curves = [executor.submit(shared_curve, part, grid) for part in items]
+        return TraitUpdate(
+            [
+                executor.submit(shared_curve_posterior, list(row), curves, cavity, grid, quadrature)
+                for row, cavity in zip(scores, cavities, strict=True)
+            ],
+            grid,
+        )
+    searches = [
+        executor.submit(start_windows, guess.mean, guess.variance, grid, quadrature)
+        for guess in guesses
+    ]
+    unsettled = list(range(len(searches)))
+    while unsettled:
+        for i in unsettled:
+            asked = executor.submit(asked_windows, searches[i])
+            curves = [
+                executor.submit(window_curves, block, part, grid, asked, quadrature)
+                for block, part in zip(blocks[i], items, strict=True)
+            ]
+            searches[i] = executor.submit(
+                search_windows, searches[i], list(scores[i]), curves, cavities[i], grid, quadrature
+            )
+        left = executor.gather([executor.submit(count_unsettled, searches[i]) for i in unsettled])
+        unsettled = [i for i, count in zip(unsettled, left, strict=True) if count]
+    return TraitUpdate([executor.submit(found_posterior, s) for s in searches], grid)
+
+
+def trait_scores(
+    executor: Executor, blocks: Sequence[Sequence[Any]], items: Sequence[Any]
+) -> list[list[Any]]:
+    """Handles of the sums of response x slope, by model and item chunk."""
+    return [
+        [executor.submit(trait_score, block, part) for block, part in zip(row, items, strict=True)]
+        for row in blocks
+    ]
+
+
+def asked_windows(search: WindowedSearch) -> Any:
+    """The windows a search wants evaluated."""
+    return search.asked
+
+
+def count_unsettled(search: WindowedSearch) -> int:
+    """How many models a search has not settled."""
+    return search.unsettled
+
+
+def found_posterior(search: WindowedSearch) -> Posterior:
+    """The posteriors of a finished search."""
+    return search.posterior
