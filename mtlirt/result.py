@@ -23,7 +23,8 @@ class Fit:
         Index (domain, item_id). ``slope``, ``intercept``, ``difficulty`` (-intercept/slope, null
         where the slope is near 0), ``slope_variance``, ``slope_intercept_covariance``,
         ``intercept_variance``, ``answered`` (models), ``successes``, ``attempts``, ``constant``
-        (all its takers alike: held at slope 0, uninformative), ``at_limit``.
+        (all its takers alike: held at slope 0, uninformative), ``at_limit``. The variances take
+        the traits as known: in domains of fewer than 30 items they are too small.
     domains
         Index domain. ``items``, ``models`` (takers), ``uniqueness``, ``slope_mean``, ``slope_sd``
         (the learned prior; null without priors), ``weak`` (fewer than 3 informative items),

@@ -25,9 +25,8 @@ STRIP = 2048
 EM_STEPS = 50
 """EM updates of the representation a round, at most."""
 
-EM_TOLERANCE = 1e-2
-"""EM of the representation ends when the log-likelihood rises by less, or by less than a
-thousandth of what the first step gained: the sites will move before the next round."""
+LARGE_GAIN = 10.0
+"""A gain of log-likelihood after which the sites are sure to move."""
 
 
 def strips(models: int) -> list[slice]:
@@ -79,16 +78,21 @@ def expectation_maximisation(
     taken: npt.NDArray[np.bool_],
     representation: Representation,
     priors: bool,
-    tolerance: float = EM_TOLERANCE,
+    tolerance: float,
 ) -> tuple[Representation, float]:
-    """EM of factor analysis on fixed sites; also the log integral under the first prior."""
+    """EM of factor analysis on fixed sites; also the log integral under the first prior.
+
+    It ends when the log-likelihood moves by less than the tolerance; or, after a first step that
+    gained much, by less than a thousandth of that: the sites will move before the next round.
+    """
     log_integrals: list[float] = []
     for _ in range(EM_STEPS):
         found = moments(executor, precision, shift, taken, representation)
         log_integrals.append(found.log_integral)
         representation = update_representation(found, priors)
-        gains = np.diff(log_integrals)
-        if len(gains) and gains[-1] < max(tolerance, 1e-3 * gains[0]):
+        gains = np.abs(np.diff(log_integrals))  # the weak prior may lower it a little
+        enough = 1e-3 * gains[0] if len(gains) and gains[0] > LARGE_GAIN else tolerance
+        if len(gains) and gains[-1] < enough:
             break
     return representation, log_integrals[0]
 

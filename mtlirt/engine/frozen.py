@@ -8,13 +8,8 @@ from typing import Any
 import numpy as np
 
 from mtlirt.cluster.local import Executor
-from mtlirt.engine.traits import DomainTask, trait_step
-from mtlirt.irt.curves import (
-    SCORING,
-    Items,
-    covering_grid,
-    item_reach,
-)
+from mtlirt.engine.traits import DomainTask, FrozenParts, trait_step
+from mtlirt.irt.curves import Items, Quadrature, covering_grid, item_reach
 from mtlirt.irt.kernels import Float
 from mtlirt.irt.traits import (
     Cavity,
@@ -33,11 +28,15 @@ def site_step(
     items: Items,
     cavities: Sequence[Cavity],
     guesses: Sequence[Cavity],
-    scores: Sequence[Sequence[Any]],
+    scores: list[list[Any]],
+    reach: list[Any],
+    least_variance: float,
+    quadrature: Quadrature,
 ) -> list[Site]:
     """Sites of each model chunk at frozen items."""
     parts = [items.columns(part) for part in task.columns]
-    traits = trait_step(executor, blocks, task, parts, cavities, guesses, SCORING, scores)
+    known = FrozenParts(scores, reach, least_variance)
+    traits = trait_step(executor, blocks, task, parts, cavities, guesses, quadrature, known)
     return executor.gather(
         [
             executor.submit(site, posterior, cavity)

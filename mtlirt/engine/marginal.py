@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from mtlirt.cluster.local import Executor
 from mtlirt.engine.domain import DomainUpdate
-from mtlirt.engine.factors import EM_TOLERANCE, chosen_rank, expectation_maximisation, grown
+from mtlirt.engine.factors import chosen_rank, expectation_maximisation, grown
 from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import PlacedDomain
 from mtlirt.engine.state import State, null_intercepts, slope_posteriors, standardise
@@ -78,12 +78,12 @@ def shared_step(
             scales += float(site.log_scale.sum())
         scales += update.intercept_term
     representation, log_integral = expectation_maximisation(
-        executor, precision, shift, taken, state.representation, options.priors
+        executor, precision, shift, taken, state.representation, options.priors, options.tolerance
     )
     rank = first_rank(len(domains), options)
     while representation.rank < rank:
         representation = grown(
-            executor, precision, shift, taken, representation, options.priors, EM_TOLERANCE
+            executor, precision, shift, taken, representation, options.priors, options.tolerance
         )
     if rank and options.rank == "auto" and number == RANK_ROUND:
         representation = chosen_rank(

@@ -24,8 +24,9 @@ class FitOptions:
         Learned normal priors of the slopes and a weak prior on the uniquenesses; False gives
         plain (marginal) maximum likelihood.
     tolerance
-        Converged when no slope or intercept x moves by more than this times 1 + abs(x) in a
-        round, and the log-likelihood by at most a thousandth of it, relatively.
+        Converged when in a round no slope or intercept x moves by more than this times 1 +
+        abs(x), no uniqueness by more than this, and the log-likelihood by at most a thousandth
+        of it, relatively.
     max_rounds
         Stop after so many rounds, converged or not.
     repeats

@@ -47,7 +47,8 @@ class RoundEvent:
         Marginal log-likelihood at the parameters before the round's item updates; with learned
         slope priors less the price of the slopes' uncertainty, see `marginal.ridges`.
     change
-        Largest change of a slope or intercept x in the round, over 1 + abs(x).
+        Largest change of a slope or intercept x in the round, over 1 + abs(x), or of a
+        uniqueness.
     rank
         Number of factors after the round.
     domain_seconds, shared_seconds
@@ -65,13 +66,15 @@ class RoundEvent:
     converged: bool
 
 
-def largest_change(before: tuple[Items, ...], after: tuple[Items, ...]) -> float:
-    """Largest change of a parameter x over 1 + abs(x)."""
-    return max(
+def largest_change(before: State, after: State) -> float:
+    """Largest change of an item parameter x over 1 + abs(x), or of a uniqueness."""
+    items = max(
         float((np.abs(new - old) / (1.0 + np.abs(old))).max())
-        for parts in zip(before, after, strict=True)
+        for parts in zip(before.items, after.items, strict=True)
         for old, new in zip(*parts, strict=True)
     )
+    moved = np.abs(after.representation.uniqueness - before.representation.uniqueness)
+    return max(items, float(moved.max()))
 
 
 def accelerated(memory: Anderson, before: State, after: State) -> State:
@@ -133,7 +136,7 @@ def run_rounds(
         updates = run_steps(executor, domain_step, domains, calls)
         between = time.perf_counter()
         shared = marginal.shared_step(executor, domains, state, updates, ridge, number, options)
-        change = largest_change(state.items, shared.state.items)
+        change = largest_change(state, shared.state)
         gain = shared.objective - (history[-1].objective if history else -np.inf)
         room = max(1e-3 * abs(shared.objective), STILL_NATS)
         still = abs(gain) <= options.tolerance * room

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from mtlirt.engine.factors import cavities
 from mtlirt.engine.frozen import modal_step, site_step, uncertainty_step
 from mtlirt.engine.placement import PlacedDomain
 from mtlirt.engine.steps import run_steps
-from mtlirt.engine.traits import DomainTask, trait_scores
-from mtlirt.irt.curves import Items
+from mtlirt.engine.traits import DomainTask, FrozenParts, frozen_parts
+from mtlirt.irt.curves import FITTING, SCORING, Items, Quadrature
 from mtlirt.irt.kernels import Float
 from mtlirt.irt.representation import Representation
 from mtlirt.irt.traits import Cavity, combined, widened
@@ -23,6 +23,9 @@ Estimate = Literal["eap", "map"]
 
 TOLERANCE = 1e-11
 """Messages have settled when no trait's mean or sd moves by more."""
+
+NEAR = 1e-3
+"""While messages move by more, posteriors are integrated as in a fit."""
 
 MAX_SWEEPS = 500
 DAMP_AFTER = 30
@@ -83,13 +86,14 @@ def score_models(
     """
     shape = len(domains[0].answered), len(domains)
     precision, shift = start or (np.zeros(shape), np.zeros(shape))
-    work = Frozen.of(executor, domains, items)
+    work = Frozen.of(executor, domains, items, representation)
     everyone, _ = cavities(executor, precision, shift, representation)
     mean, variance = combined(everyone, precision, shift)
     log_likelihood, moved = np.nan, np.inf
     for number in range(MAX_SWEEPS):
+        quadrature = SCORING if moved < NEAR else FITTING
         fresh_precision, fresh_shift, log_scales = work.sweep(
-            executor, everyone, precision, shift, estimate
+            executor, everyone, precision, shift, estimate, quadrature
         )
         share = 1.0 if number < DAMP_AFTER else 0.5
         precision = share * fresh_precision + (1.0 - share) * precision
@@ -103,7 +107,7 @@ def score_models(
             float(np.abs(mean - before_mean).max()),
             float(np.abs(np.sqrt(variance) - before_sd).max()),
         )
-        if moved <= TOLERANCE:
+        if moved <= TOLERANCE and quadrature is SCORING:
             break
     if any(covariance.any() for covariance in covariances):
         precision, shift = widened(precision, shift, work.uncertainty(executor, covariances, mean))
@@ -122,34 +126,39 @@ class Frozen:
         Positions of the domains among all.
     domains, items, tasks
         Theirs, in that order.
-    scores
-        Handles of `trait_score`, by model and item chunk.
+    known
+        What the items alone determine. No cavity is narrower than its domain's uniqueness.
     """
 
     active: list[int]
     domains: list[PlacedDomain]
     items: list[Items]
     tasks: list[DomainTask]
-    scores: list[list[list[Any]]]
+    known: list[FrozenParts]
 
     @classmethod
     def of(
-        cls, executor: Executor, domains: Sequence[PlacedDomain], items: Sequence[Items]
+        cls,
+        executor: Executor,
+        domains: Sequence[PlacedDomain],
+        items: Sequence[Items],
+        representation: Representation,
     ) -> Frozen:
         """Prepare domains: one pass over their responses."""
         active = [t for t, domain in enumerate(domains) if domain.takers]
         placed, parts = [domains[t] for t in active], [items[t] for t in active]
-        held = [np.ones(len(domain.cells), bool) for domain in placed]
-        return cls(
-            active,
-            placed,
-            parts,
-            [DomainTask.of(domain, flags) for domain, flags in zip(placed, held, strict=True)],
-            [
-                trait_scores(executor, domain.blocks, [part.columns(c) for c in domain.columns])
-                for domain, part in zip(placed, parts, strict=True)
-            ],
-        )
+        tasks = [DomainTask.of(domain, np.ones(len(domain.cells), bool)) for domain in placed]
+        known = [
+            frozen_parts(
+                executor,
+                domain.blocks,
+                task,
+                [part.columns(c) for c in domain.columns],
+                float(representation.uniqueness[t]),
+            )
+            for t, domain, task, part in zip(active, placed, tasks, parts, strict=True)
+        ]
+        return cls(active, placed, parts, tasks, known)
 
     @property
     def intercept_term(self) -> float:
@@ -164,6 +173,7 @@ class Frozen:
         precision: Float,
         shift: Float,
         estimate: Estimate,
+        quadrature: Quadrature,
     ) -> tuple[Float, Float, float]:
         """New sites of all domains under their cavities: precisions, shifts, sum of log scales."""
         taken = [
@@ -181,8 +191,9 @@ class Frozen:
                 ]
                 for t, domain, part in zip(self.active, self.domains, taken, strict=True)
             ]
-            calls = zip(self.tasks, self.items, taken, guesses, self.scores, strict=True)
-            sites = run_steps(executor, site_step, self.domains, list(calls))
+            columns = zip(self.tasks, self.items, taken, guesses, self.known, strict=True)
+            calls = [(*column, *known, quadrature) for *column, known in columns]
+            sites = run_steps(executor, site_step, self.domains, calls)
         fresh_precision, fresh_shift = np.zeros_like(precision), np.zeros_like(shift)
         log_scales = 0.0
         for t, domain, parts in zip(self.active, self.domains, sites, strict=True):

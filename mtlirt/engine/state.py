@@ -10,7 +10,7 @@ import numpy.typing as npt
 from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import PlacedDomain
 from mtlirt.irt.curves import Items
-from mtlirt.irt.items import covariance
+from mtlirt.irt.items import LIMIT, covariance
 from mtlirt.irt.kernels import Float
 from mtlirt.irt.representation import Representation, independent, standardisation, standardised
 from mtlirt.irt.slopes import NO_PRIOR, SlopePosterior, SlopePrior
@@ -92,7 +92,9 @@ def standardise(state: State, signs: Float) -> State:
     items, information, priors = [], [], []
     for t, (part, info) in enumerate(zip(state.items, state.information, strict=True)):
         m, s = centre[t], scale[t]
-        items.append(Items(part.slope * s, part.intercept + part.slope * m))
+        slope = np.clip(part.slope * s, -LIMIT, LIMIT)
+        intercept = np.clip(part.intercept + part.slope * m, -LIMIT, LIMIT)
+        items.append(Items(slope, intercept))
         aa, ad, dd = info.T
         moved = [(aa - 2.0 * m * ad + m**2 * dd) / s**2, (ad - m * dd) / s, dd]
         information.append(np.stack(moved, axis=1))

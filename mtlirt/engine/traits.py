@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -66,6 +66,24 @@ class DomainTask:
         )
 
 
+class FrozenParts(NamedTuple):
+    """What a trait step needs of the items alone.
+
+    Attributes
+    ----------
+    scores
+        Handles of `trait_score`, by model and item chunk.
+    reach
+        Handles of `item_reach`, by item chunk.
+    least_variance
+        See `irt.curves.trait_grid`.
+    """
+
+    scores: list[list[Any]]
+    reach: list[Any]
+    least_variance: float | None
+
+
 @dataclass(frozen=True)
 class TraitUpdate:
     """Handles of the posteriors of each model chunk, and of the grid they were taken on."""
@@ -82,7 +100,7 @@ def trait_step(
     cavities: Sequence[Cavity],
     guesses: Sequence[Cavity],
     quadrature: Quadrature,
-    scores: Sequence[Sequence[Any]] | None = None,
+    frozen: FrozenParts | None = None,
 ) -> TraitUpdate:
     """Posteriors of the traits of all models; see `irt.traits`.
 
@@ -94,13 +112,15 @@ def trait_step(
         Of each model chunk.
     guesses
         Means and variances near the posteriors', for each model chunk (for missing cells only).
-    scores
-        Handles of `trait_score` by model and item chunk, where known.
+    frozen
+        What is known beforehand of items that stay as they are.
     """
-    reach = [executor.submit(item_reach, part, task.largest_attempts) for part in items]
-    grid = executor.submit(trait_grid, reach, list(cavities), quadrature)
-    if scores is None:
-        scores = trait_scores(executor, blocks, items)
+    if frozen is None:
+        frozen = frozen_parts(executor, blocks, task, items, None)
+    scores = frozen.scores
+    grid = executor.submit(
+        trait_grid, frozen.reach, list(cavities), quadrature, frozen.least_variance
+    )
     if task.complete:
         curves = [executor.submit(shared_curve, part, grid) for part in items]
         return TraitUpdate(
@@ -130,14 +150,20 @@ def trait_step(
     return TraitUpdate([executor.submit(found_posterior, s) for s in searches], grid)
 
 
-def trait_scores(
-    executor: Executor, blocks: Sequence[Sequence[Any]], items: Sequence[Any]
-) -> list[list[Any]]:
-    """Handles of the sums of response x slope, by model and item chunk."""
-    return [
+def frozen_parts(
+    executor: Executor,
+    blocks: Sequence[Sequence[Any]],
+    task: DomainTask,
+    items: Sequence[Any],
+    least_variance: float | None,
+) -> FrozenParts:
+    """Start what the items alone determine: one pass over the responses."""
+    scores = [
         [executor.submit(trait_score, block, part) for block, part in zip(row, items, strict=True)]
         for row in blocks
     ]
+    reach = [executor.submit(item_reach, part, task.largest_attempts) for part in items]
+    return FrozenParts(scores, reach, least_variance)
 
 
 def asked_windows(search: WindowedSearch) -> Any:

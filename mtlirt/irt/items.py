@@ -117,8 +117,8 @@ def update_items(
     it never overshoots; items whose last step was large take another. Costs `kernels.item_sums`
     once for all items, and again for those.
     """
-    products = np.sum([part.products for part in statistics], axis=0)
-    histogram = np.sum([part.histogram for part in statistics], axis=0)
+    products = kernels.added([part.products for part in statistics])
+    histogram = kernels.added([part.histogram for part in statistics])
     occupied = np.flatnonzero(histogram.any(axis=1))
     ends = (grid.first + np.array([occupied[0], occupied[-1]])) * grid.step
     slope, intercept = items.slope.copy(), items.intercept.copy()

@@ -9,8 +9,8 @@ import numpy as np
 
 from mtlirt.irt.kernels import Float
 
-DEFAULT_MEAN, DEFAULT_VARIANCE = 1.0, 0.1
-"""What the pool of all domains is drawn to; the variance by the weight of one item."""
+DEFAULT_MEAN, DEFAULT_VARIANCE, DEFAULT_WEIGHT = 1.0, 1.5, 10.0
+"""What the pool of all domains is drawn to, the variance by the weight of so many items."""
 
 POOL_WEIGHT = 4.0
 """The pool's variance counts as so many items in each domain."""
@@ -60,7 +60,7 @@ def learn_slope_priors(
         np.concatenate([part.variance for part in domains]),
     )
     spread = sum(1.0 / prior.precision for prior in priors) / len(priors)
-    pool = updated(everything, spread, DEFAULT_MEAN, DEFAULT_VARIANCE, 1.0)
+    pool = updated(everything, spread, DEFAULT_MEAN, DEFAULT_VARIANCE, DEFAULT_WEIGHT)
     return [
         updated(part, 1.0 / prior.precision, pool.mean, 1.0 / pool.precision, POOL_WEIGHT)
         for part, prior in zip(domains, priors, strict=True)

@@ -103,7 +103,7 @@ def shared_curve_posterior(
     grid points, centred on its mode, so no curve is interpolated and the posterior's own nodes
     land on the grid of the items' histogram.
     """
-    score, curve = np.sum(scores, axis=0), np.sum(curves, axis=0)
+    score, curve = kernels.added(scores), kernels.added(curves)
     mean, variance, log_normaliser = (np.empty(len(score)) for _ in range(3))
     histogram = np.zeros(grid.count)
     kernels.shared_curve_posteriors(
@@ -182,7 +182,7 @@ def search_windows(
     quadrature: Quadrature,
 ) -> WindowedSearch:
     """One step of the search: integrate where the window holds the posterior, else move it."""
-    curve = np.sum(curves, axis=0)
+    curve = kernels.added(curves)
     window = Window(*(part.copy() for part in search.window))
     before = search.posterior
     mean, variance = before.mean.copy(), before.variance.copy()
@@ -191,7 +191,7 @@ def search_windows(
     density = np.zeros((len(mean), width))
     density[:, : before.density.shape[1]] = before.density
     kernels.own_curve_posteriors(
-        np.sum(scores, axis=0),
+        kernels.added(scores),
         curve,
         grid.first,
         grid.count,
@@ -277,7 +277,7 @@ def widened(precision: Float, shift: Float, uncertainty: Float) -> tuple[Float, 
 
 
 def shared_uncertainty(parts: Sequence[tuple[Items, Float]], mean: Float, grid: Grid) -> Float:
-    """Variance of each model's score from the items' uncertainty, all items answered.
+    """Variance of each model's score from the items' uncertainty, all items answered once.
 
     Parameters
     ----------
@@ -286,7 +286,10 @@ def shared_uncertainty(parts: Sequence[tuple[Items, Float]], mean: Float, grid: 
     mean
         Where to take it, by model.
     """
-    curve = np.sum([score_variance(*part, grid).sum(axis=1) for part in parts], axis=0)
+    curve = np.zeros(grid.count)
+    for items, covariance in parts:
+        noise, drift = score_variance(items, covariance, grid)
+        curve += (noise + drift).sum(axis=1)
     return np.asarray(np.interp(mean, grid.points, curve))
 
 
@@ -298,26 +301,21 @@ def masked_uncertainty(
     start = place.astype(np.int64)
     two = np.full(len(start), 2, np.int64)
     ends = np.zeros((len(start), 2))
-    kernels.masked_curves(
-        block.responses,
-        block.weight,
-        score_variance(items, covariance, grid),
-        start,
-        np.ones_like(start),
-        two,
-        ends,
-    )
+    noise, drift = score_variance(items, covariance, grid)
+    for weight, table in ((block.weight, noise), (block.weight**2, drift)):
+        kernels.masked_curves(block.responses, weight, table, start, np.ones_like(start), two, ends)
     share = place - start
     return np.asarray((1.0 - share) * ends[:, 0] + share * ends[:, 1])
 
 
-def score_variance(items: Items, covariance: Float, grid: Grid) -> Float:
-    """Variance of an item's score a (y - P) from the uncertainty of (a, d), (count, items).
+def score_variance(items: Items, covariance: Float, grid: Grid) -> tuple[Float, Float]:
+    """Variance of an item's score a (y - n P) from the uncertainty of (a, d), (count, items) each.
 
-    The score's derivatives are y - P - a P(1-P) theta and -a P(1-P); y is averaged over P.
+    The score's derivatives are y - n P - a n P(1-P) theta and -a n P(1-P); y, the successes of n
+    attempts, is averaged over P. Returned are the parts that grow as n and as n^2, for n = 1.
     """
     theta = grid.points[:, None]
     p = probability(theta, items.slope, items.intercept)
     info = p * (1.0 - p)
     aa, ad, dd = covariance.T
-    return np.asarray(info * aa + (items.slope * info) ** 2 * (theta**2 * aa + 2 * theta * ad + dd))
+    return info * aa, (items.slope * info) ** 2 * (theta**2 * aa + 2 * theta * ad + dd)
