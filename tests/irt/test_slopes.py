@@ -8,6 +8,7 @@ from scipy.stats import norm
 from mtlirt.irt.slopes import (
     DEFAULT_MEAN,
     DEFAULT_VARIANCE,
+    DEFAULT_WEIGHT,
     MEAN_VARIANCE,
     POOL_WEIGHT,
     SlopePosterior,
@@ -67,8 +68,8 @@ def test_the_priors_maximise_the_penalised_marginal_likelihood(sizes):
     mean, variance = (np.concatenate(column) for column in zip(*slopes, strict=True))
     pull = np.mean([1 / prior.precision for prior in priors]) / MEAN_VARIANCE
     pool_mean = (mean.sum() + pull * DEFAULT_MEAN) / (len(mean) + pull)
-    squares = ((mean - pool_mean) ** 2 + variance).sum() + DEFAULT_VARIANCE
-    pool_variance = squares / (len(mean) + 1)
+    squares = ((mean - pool_mean) ** 2 + variance).sum() + DEFAULT_WEIGHT * DEFAULT_VARIANCE
+    pool_variance = squares / (len(mean) + DEFAULT_WEIGHT)
     for part, prior in zip(evidence, priors, strict=True):
         best = penalised(*part, pool_mean, pool_variance, POOL_WEIGHT)
         np.testing.assert_allclose((prior.mean, 1 / prior.precision), best, rtol=1e-4)
@@ -83,7 +84,7 @@ def test_many_items_outweigh_the_pool():
 
 
 def test_few_items_take_the_variance_of_the_pool():
-    evidence = [drawn(500, 1.0, 0.3, 0.01, 5), (np.array([1.4]), np.array([0.5]))]
+    evidence = [drawn(5000, 1.0, 0.3, 0.01, 5), (np.array([1.4]), np.array([0.5]))]
     large, small = settled(evidence)[0]
     assert abs(small.precision / large.precision - 1) < 0.1
     assert large.mean < small.mean < 1.4
@@ -93,13 +94,13 @@ def test_slopes_that_noise_explains_leave_little_variance():
     rng = np.random.default_rng(6)
     error = np.full(400, 0.2)
     (prior,), _ = settled([(rng.normal(1.0, np.sqrt(error)), error)])
-    assert 1 / prior.precision < 0.02
+    assert 1 / prior.precision < 0.06  # 14 pseudo-items of variance 1.5 among 400 of none
     assert abs(prior.mean - 1.0) < 0.06
 
 
 def test_a_domain_without_informative_items_gets_the_pool():
     nothing = np.zeros(0)
-    evidence = [drawn(300, 1.1, 0.3, 0.02, 7), (nothing, nothing)]
+    evidence = [drawn(3000, 1.1, 0.3, 0.02, 7), (nothing, nothing)]
     full, empty = settled(evidence)[0]
     assert abs(empty.mean - full.mean) < 0.02
     assert abs(empty.precision / full.precision - 1) < 0.1

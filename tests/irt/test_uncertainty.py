@@ -30,7 +30,7 @@ def test_widening_adds_the_delta_methods_variance_and_keeps_the_place():
 
 
 def test_the_scores_variance_is_the_delta_methods_averaged_over_answers():
-    found = score_variance(ITEMS, COVARIANCE, GRID)
+    found = sum(score_variance(ITEMS, COVARIANCE, GRID))
     for k in (0, 90, 200, 310, 400):
         theta = GRID.points[k]
         for j in range(3):
@@ -52,7 +52,7 @@ def test_the_scores_variance_is_the_delta_methods_averaged_over_answers():
 def test_the_scores_variance_is_what_redrawn_items_give():
     rng = np.random.default_rng(1)
     small = COVARIANCE / 100
-    found = score_variance(ITEMS, small, GRID)
+    found = sum(score_variance(ITEMS, small, GRID))
     for j in range(3):
         aa, ad, dd = small[j]
         mean = ITEMS.slope[j], ITEMS.intercept[j]
@@ -68,7 +68,8 @@ def test_the_scores_variance_is_what_redrawn_items_give():
 def test_uncertainty_sums_over_a_models_own_cells_and_over_chunks():
     mean = np.array([-1.7, 0.113, 2.4])
     fine = [
-        np.interp(mean, GRID.points, column) for column in score_variance(ITEMS, COVARIANCE, GRID).T
+        np.interp(mean, GRID.points, column)
+        for column in sum(score_variance(ITEMS, COVARIANCE, GRID)).T
     ]
     parts = [(ITEMS.columns(part), COVARIANCE[part]) for part in (slice(0, 1), slice(1, 3))]
     np.testing.assert_allclose(shared_uncertainty(parts, mean, GRID), np.sum(fine, 0), rtol=1e-12)
