@@ -41,7 +41,8 @@ class Fit:
     history
         One row a round.
     info
-        Estimator, options, rank, rounds, converged, log_likelihood, convention.
+        Estimator, options, rank, rounds, converged (the items), settled (the traits), the
+        log-likelihood, and the convention of the parameters.
     """
 
     items: pd.DataFrame

@@ -10,19 +10,11 @@ import numpy as np
 
 from mtlirt.cluster.local import Executor
 from mtlirt.engine.traits import DomainTask, trait_step
-from mtlirt.irt.curves import (
-    Items,
-    Quadrature,
-)
+from mtlirt.irt.curves import Items, Quadrature
 from mtlirt.irt.items import ItemUpdate, item_statistics, update_items
 from mtlirt.irt.kernels import Float
 from mtlirt.irt.slopes import SlopePrior
-from mtlirt.irt.traits import (
-    Cavity,
-    Posterior,
-    Site,
-    site,
-)
+from mtlirt.irt.traits import Cavity, Posterior, Site, site
 
 
 @dataclass(frozen=True)

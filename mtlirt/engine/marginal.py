@@ -38,7 +38,7 @@ def taken_domains(domains: list[PlacedDomain]) -> npt.NDArray[np.bool_]:
 
 
 def first_rank(domains: int, options: FitOptions) -> int:
-    """The rank to begin with: 0 for separate domains, the one asked for, or 1.
+    """The rank to begin with: 0 for separate domains, the one asked for, or 1 for "auto".
 
     Raises
     ------
@@ -46,10 +46,10 @@ def first_rank(domains: int, options: FitOptions) -> int:
         If the rank asked for is beyond Ledermann's bound.
     """
     bound = largest_rank(domains)
-    if options.estimator == "separate" or bound == 0:
+    if options.estimator == "separate":
         return 0
     if options.rank == "auto":
-        return 1
+        return min(1, bound)
     if options.rank > bound:
         raise InputError(
             f"rank {options.rank} is not identified with {domains} domains; "

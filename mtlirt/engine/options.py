@@ -49,6 +49,8 @@ class FitOptions:
             raise InputError(f"estimator {self.estimator!r} is not one of {names}")
         if self.rank != "auto" and (not isinstance(self.rank, int) or self.rank < 1):
             raise InputError(f"rank {self.rank!r} is neither 'auto' nor a number from 1 up")
+        if self.estimator == "separate" and self.rank != "auto":
+            raise InputError(f"rank {self.rank}: estimator 'separate' has no factors; leave it out")
         if not 0.0 < self.tolerance < 1.0:
             raise InputError(f"tolerance {self.tolerance} is not between 0 and 1")
         for name in ("max_rounds", "repeats", "threads"):

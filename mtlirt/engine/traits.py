@@ -11,12 +11,7 @@ import numpy.typing as npt
 
 from mtlirt.cluster.local import Executor
 from mtlirt.engine.placement import PlacedDomain
-from mtlirt.irt.curves import (
-    Quadrature,
-    item_reach,
-    shared_curve,
-    trait_grid,
-)
+from mtlirt.irt.curves import Quadrature, item_reach, shared_curve, trait_grid
 from mtlirt.irt.kernels import Float
 from mtlirt.irt.traits import (
     Cavity,

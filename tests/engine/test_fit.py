@@ -190,6 +190,7 @@ def test_half_a_success_on_one_even_item():
     ("options", "message"),
     [
         ({"rank": 2}, "rank 2 is not identified with 2 domains; the largest is 1"),
+        ({"rank": 1, "estimator": "separate"}, "rank 1: estimator 'separate' has no factors"),
         ({"rank": 0}, "rank 0 is neither 'auto' nor a number from 1 up"),
         ({"estimator": "best"}, "estimator 'best' is not one of marginal, separate"),
         ({"tolerance": 0.0}, "tolerance 0.0 is not between 0 and 1"),
