@@ -36,7 +36,11 @@ def fit(
         bool, typer.Option("--no-priors", help="Plain maximum likelihood of the items.")
     ] = False,
     tolerance: Annotated[
-        float, typer.Option(help="Converged when no item parameter x moves by this x (1 + |x|).")
+        float,
+        typer.Option(
+            help="Converged when no parameter x moves by this x (1 + |x|) in a round, and the "
+            "objective by a thousandth of it."
+        ),
     ] = 1e-3,
     max_rounds: Annotated[int, typer.Option(help="Stop after so many, converged or not.")] = 200,
     threads: Annotated[
@@ -78,9 +82,10 @@ def fit(
     seconds = time.perf_counter() - began
     if not fitted.info["converged"]:
         warn(
-            f"not converged after {fitted.info['rounds']:,} rounds: item parameters still move by "
-            f"{fitted.history['change'].iloc[-1]:.1e}, tolerance {fitted.info['tolerance']:g}; "
-            "give more --max-rounds"
+            f"not converged after {fitted.info['rounds']:,} rounds: in the last one parameters "
+            f"moved by {fitted.history['change'].iloc[-1]:.1e} and the objective by "
+            f"{fitted.history['objective'].diff().iloc[-1]:.1e}, tolerance "
+            f"{fitted.info['tolerance']:g}; give more --max-rounds or a larger --tolerance"
         )
     board = leaderboard(fitted)
     summary = _summary(fitted)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -58,6 +61,10 @@ def ingest(
         Literal["error", "report"],
         typer.Option(help="Ids in --models and --items that no response has."),
     ] = "error",
+    poor_domains: Annotated[
+        Literal["error", "keep"],
+        typer.Option(help="Domains with responses of fewer than 2 models: keep them to be scored."),
+    ] = "error",
     report: Annotated[str | None, typer.Option(help="Write the report here, as JSON.")] = None,
     overwrite: Annotated[
         bool,
@@ -83,14 +90,15 @@ def ingest(
         "duplicates": duplicates,
         "conflicts": conflicts,
         "unknown": unknown,
+        "poor_domains": poor_domains,
     }
     responses, findings = read(sources, **options)
     content = findings.to_dict()
     history = {"verb": "ingest", "sources": sources, "options": options, "report": content}
-    version = write_responses(responses, out, history=history, overwrite=overwrite)
-    content = {"store": out, "version": version, **content}
-    if report is not None:
-        Path(report).write_text(json.dumps(content, indent=2) + "\n")
+    with _report_file(report) as write_report:
+        version = write_responses(responses, out, history=history, overwrite=overwrite)
+        content = {"store": out, "version": version, **content}
+        write_report(content)
     if as_json:
         print_json(content)
         return
@@ -99,6 +107,24 @@ def ingest(
     rows = [(count.name, count.models, count.items, count.cells) for count in findings.domains]
     print_table(("domain", "models", "items", "cells"), rows)
     print(f"wrote version {version} of {out}")
+
+
+@contextmanager
+def _report_file(report: str | None) -> Iterator[Callable[[Any], None]]:
+    """A place for the report, opened beforehand: no store is written without its report."""
+    if report is None:
+        yield lambda _: None
+        return
+    place = Path(report)
+    if place.exists() and not place.is_file():
+        raise InputError(f"{report}: is no file; give another place for the report")
+    draft = place.with_name(f".{place.name}.{os.getpid()}")
+    with draft.open("x") as file:
+        try:
+            yield lambda content: print(json.dumps(content, indent=2), file=file, flush=True)
+            draft.replace(place)
+        finally:
+            draft.unlink(missing_ok=True)
 
 
 def _check_free(out: str, report: str | None, overwrite: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Literal
+from typing import Literal, get_args
 
 import dask.array as da
 import numpy as np
@@ -13,7 +13,7 @@ import pandas as pd
 
 from mtlirt.cluster.local import local_executor
 from mtlirt.engine.marginal import first_rank
-from mtlirt.engine.options import Estimator, FitOptions
+from mtlirt.engine.options import Estimator, FitOptions, whole_number
 from mtlirt.engine.placement import check_fittable, place, untouched
 from mtlirt.engine.rounds import RoundEvent, run_rounds
 from mtlirt.engine.scoring import Estimate, score_models
@@ -171,8 +171,11 @@ def score(
     Raises
     ------
     InputError
-        If no item is known to the fit.
+        If an option is none of those named, or no item is known to the fit.
     """
+    if estimate not in get_args(Estimate):
+        raise InputError(f"estimate {estimate!r} is not one of {', '.join(get_args(Estimate))}")
+    whole_number("threads", threads)
     if not isinstance(responses, Responses):
         responses = from_arrays(responses)
     known = {name: fitted.items.loc[name].index for name in fitted.domains.index}

@@ -23,6 +23,10 @@ from mtlirt.irt.traits import Cavity, log_gaussian_integral
 RANK_ROUND = 2
 """The round after which rank "auto" is chosen: the first whose sites rest on fitted items."""
 
+DAMP_AFTER = 20
+"""Rounds after which sites are averaged with the last ones: closely tied domains of few models can
+swing between two states for ever."""
+
 
 @dataclass(frozen=True)
 class SharedUpdate:
@@ -70,11 +74,12 @@ def shared_step(
     """Update the representation on the new sites, standardise, and relearn the slope priors."""
     taken = taken_domains(domains)
     precision, shift = np.zeros_like(state.precision), np.zeros_like(state.shift)
-    scales = 0.0
+    scales, share = 0.0, 1.0 if number <= DAMP_AFTER else 0.5
     for t, (domain, update) in enumerate(zip(domains, updates, strict=True)):
         for rows, site in zip(domain.takers, update.sites, strict=True):
-            precision[rows, t] = site.precision + ridge[rows, t]
-            shift[rows, t] = site.shift
+            fresh = site.precision + ridge[rows, t]
+            precision[rows, t] = share * fresh + (1.0 - share) * state.precision[rows, t]
+            shift[rows, t] = share * site.shift + (1.0 - share) * state.shift[rows, t]
             scales += float(site.log_scale.sum())
         scales += update.intercept_term
     representation, log_integral = expectation_maximisation(

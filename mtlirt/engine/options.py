@@ -47,13 +47,17 @@ class FitOptions:
         if self.estimator not in get_args(Estimator):
             names = ", ".join(get_args(Estimator))
             raise InputError(f"estimator {self.estimator!r} is not one of {names}")
-        if self.rank != "auto" and (not isinstance(self.rank, int) or self.rank < 1):
-            raise InputError(f"rank {self.rank!r} is neither 'auto' nor a number from 1 up")
+        if self.rank != "auto" and (type(self.rank) is not int or self.rank < 1):
+            raise InputError(f"rank {self.rank!r} is neither 'auto' nor a whole number from 1 up")
         if self.estimator == "separate" and self.rank != "auto":
             raise InputError(f"rank {self.rank}: estimator 'separate' has no factors; leave it out")
-        if not 0.0 < self.tolerance < 1.0:
-            raise InputError(f"tolerance {self.tolerance} is not between 0 and 1")
+        if not isinstance(self.tolerance, float) or not 0.0 < self.tolerance < 1.0:
+            raise InputError(f"tolerance {self.tolerance!r} is not a number between 0 and 1")
         for name in ("max_rounds", "repeats", "threads"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"{name} {value} is not a number from 1 up")
+            whole_number(name, getattr(self, name))
+
+
+def whole_number(name: str, value: object) -> None:
+    """Refuse a value that is neither None nor a whole number from 1 up."""
+    if value is not None and (type(value) is not int or value < 1):
+        raise InputError(f"{name} {value!r} is not a whole number from 1 up")

@@ -76,10 +76,6 @@ class PlacedDomain:
         """Items that all their takers passed, or failed, or that nobody took."""
         return np.asarray((self.successes == 0.0) | (self.successes == self.attempts))
 
-    def by_taker(self, values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-        """Values by model, cut into the model chunks' takers."""
-        return [values[rows] for rows in self.takers]
-
 
 def read_block(
     name: str, array: da.Array, trials: da.Array | None, columns: npt.NDArray[np.intp] | None

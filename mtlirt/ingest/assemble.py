@@ -12,7 +12,13 @@ import pyarrow as pa
 
 from mtlirt.errors import InputError
 from mtlirt.ingest.cells import CellRule, Observed
-from mtlirt.ingest.domains import check_domains, count_domains, find_domains, split_domains
+from mtlirt.ingest.domains import (
+    PoorDomains,
+    check_domains,
+    count_domains,
+    find_domains,
+    split_domains,
+)
 from mtlirt.ingest.ids import Codes, show, show_some
 from mtlirt.ingest.notices import notice_cells, notice_ids, notice_thresholds
 from mtlirt.ingest.placing import place_cells
@@ -40,12 +46,14 @@ class Assembler:
         domain: str = "default",
         values: ValueRule | None = None,
         cells: CellRule | None = None,
+        poor_domains: PoorDomains = "error",
     ) -> None:
         if not domain.strip():
             raise InputError(f"domain is {show(domain)}, expected a name")
         self._default_domain = domain
         self._value_rule = values or ValueRule()
         self._cell_rule = cells or CellRule()
+        self._poor_domains = poor_domains
         self._models, self._item_ids, self._domains = Codes(), Codes(), Codes()
         self._pairs: dict[tuple[int, int], int] = {}
         self._observed: list[Observed] = []
@@ -95,7 +103,8 @@ class Assembler:
         )
         columns = find_domains(items)
         counts = count_domains(grid, columns)
-        check_domains(counts)
+        if self._poor_domains == "error":
+            check_domains(counts)
         domains = split_domains(grid, columns)
         cell_notices = notice_cells(grid, models, items, columns)
         report = IngestReport(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
+from typing import Literal
 
 import dask.array as da
 import numpy as np
@@ -14,6 +15,9 @@ from mtlirt.ingest.cells import Grid
 from mtlirt.ingest.ids import show, show_some
 from mtlirt.ingest.report import DomainCount, ItemId
 from mtlirt.responses.matrix import MISSING, DomainResponses
+
+PoorDomains = Literal["error", "keep"]
+"""What becomes of domains with responses of fewer than 2 models."""
 
 CHUNK = 4096
 """Models and items in a chunk; a store chooses its own."""
@@ -45,7 +49,10 @@ def check_domains(counts: Sequence[DomainCount]) -> None:
         poor = [count.name for count in counts if count.models == most]
         if poor:
             noun = "domain" if len(poor) == 1 else f"{len(poor)} domains"
-            raise InputError(f"{noun} {show_some(poor)}: {text}, expected at least 2 models")
+            raise InputError(
+                f"{noun} {show_some(poor)}: {text}, a fit needs at least 2 models; "
+                "--poor-domains keep takes them in, to be scored"
+            )
 
 
 def split_domains(grid: Grid, columns: Mapping[str, slice]) -> dict[str, DomainResponses]:

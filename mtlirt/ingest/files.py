@@ -14,6 +14,7 @@ from mtlirt.errors import InputError
 from mtlirt.ingest import delimited
 from mtlirt.ingest.assemble import Assembler
 from mtlirt.ingest.cells import CellRule
+from mtlirt.ingest.domains import PoorDomains
 from mtlirt.ingest.metadata import Unknown, join_items, join_models
 from mtlirt.ingest.opening import bare_suffix, find_files, naming
 from mtlirt.ingest.reader import Reader
@@ -42,6 +43,7 @@ def ingest(
     duplicates: Literal["error", "first", "attempts"] = "error",
     conflicts: Literal["error", "first", "last", "attempts"] = "error",
     unknown: Unknown = "error",
+    poor_domains: PoorDomains = "error",
 ) -> tuple[Responses, IngestReport]:
     """Make responses of files.
 
@@ -64,7 +66,7 @@ def ingest(
         The column of the models in wide files; None for the first.
     transpose
         Whether the rows of wide files are items; `model_column` then names the items' column.
-    fractions, threshold, duplicates, conflicts
+    fractions, threshold, duplicates, conflicts, poor_domains
         As for `mtlirt.ingest.frames.from_tidy`.
     unknown
         Whether ids in `models` and `items` that the responses lack are an error or listed.
@@ -90,7 +92,8 @@ def ingest(
     tidy, wide = TidyReader(domain_column), WideReader(Layout(model_column, transpose))
     suffixes = wide.suffixes if format == "wide" else tidy.suffixes
     found = [find_files(Path(source), suffixes) for source in sources]
-    assembler = Assembler(domain, ValueRule(fractions, threshold), CellRule(duplicates, conflicts))
+    rules = ValueRule(fractions, threshold), CellRule(duplicates, conflicts)
+    assembler = Assembler(domain, *rules, poor_domains)
     for path in (path for files, _ in found for path in files):
         is_wide = format == "wide" or (format == "auto" and _looks_wide(path))
         try:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from mtlirt.errors import InputError
 from mtlirt.ingest.assemble import Assembler
 from mtlirt.ingest.cells import CellRule
+from mtlirt.ingest.domains import PoorDomains
 from mtlirt.ingest.objects import encode_object_ids, object_values
 from mtlirt.ingest.reader import Rows
 from mtlirt.ingest.tidy import find_columns, tidy_batches
@@ -31,6 +32,7 @@ def from_tidy(
     threshold: float | None = None,
     duplicates: Literal["error", "first", "attempts"] = "error",
     conflicts: Literal["error", "first", "last", "attempts"] = "error",
+    poor_domains: PoorDomains = "error",
 ) -> Responses:
     """Make responses of a table with one response a row.
 
@@ -51,6 +53,8 @@ def from_tidy(
     duplicates, conflicts
         What becomes of equal and of differing responses of one model to one item: an error, the
         first (or last), or successes of so many attempts.
+    poor_domains
+        Whether domains with responses of fewer than 2 models are an error or kept, to be scored.
 
     Returns
     -------
@@ -62,7 +66,8 @@ def from_tidy(
     InputError
         Names the row of the frame, counted from 0.
     """
-    assembler = Assembler(domain, ValueRule(fractions, threshold), CellRule(duplicates, conflicts))
+    rules = ValueRule(fractions, threshold), CellRule(duplicates, conflicts)
+    assembler = Assembler(domain, *rules, poor_domains)
     names = list(frame.column_names if isinstance(frame, pa.Table) else frame.columns)
     fields = find_columns(names, domain_column, _ROWS.source)
     if isinstance(frame, pa.Table):
@@ -88,6 +93,7 @@ def from_wide(
     threshold: float | None = None,
     duplicates: Literal["error", "first", "attempts"] = "error",
     conflicts: Literal["error", "first", "last", "attempts"] = "error",
+    poor_domains: PoorDomains = "error",
 ) -> Responses:
     """Make responses of a table with one row a model and one column an item.
 
@@ -109,7 +115,8 @@ def from_wide(
     Responses
         Models and items in the order of their ids.
     """
-    assembler = Assembler(domain, ValueRule(fractions, threshold), CellRule(duplicates, conflicts))
+    rules = ValueRule(fractions, threshold), CellRule(duplicates, conflicts)
+    assembler = Assembler(domain, *rules, poor_domains)
     if isinstance(frame, pd.DataFrame):
         frame = _wide_table(frame, with_index=model_column is None)
     for batch in wide_batches(frame, Layout(model_column, transpose), _ROWS):

@@ -13,7 +13,18 @@ from mtlirt.ingest.opening import naming, open_bytes
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 
-_DECODER = json.JSONDecoder()
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object, which may not name a key twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {show(twice)} occurs twice")
+    return found
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_distinct)
 _BOM = b"\xef\xbb\xbf"
 
 

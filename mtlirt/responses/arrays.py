@@ -24,9 +24,13 @@ def from_arrays(domains: Mapping[str, da.Array]) -> Responses:
     Raises
     ------
     InputError
-        If there is no array, or their numbers of rows differ.
+        If there is no array, their numbers of rows differ, or one is not a Dask array of a type
+        and shape that responses have.
     """
-    rows = {array.shape[0] for array in domains.values()}
+    if not isinstance(domains, Mapping) or not domains:
+        raise InputError(f"expected Responses or a dict of Dask arrays, not {domains!r:.60}")
+    parts = {name: domain_responses(name, array) for name, array in domains.items()}
+    rows = {part.array.shape[0] for part in parts.values()}
     if len(rows) != 1:
         raise InputError(f"the arrays have {sorted(rows)} rows; all need the same models")
     names, numbers = [], []
@@ -36,7 +40,20 @@ def from_arrays(domains: Mapping[str, da.Array]) -> Responses:
     index = pd.MultiIndex.from_arrays([names, numbers], names=["domain", "item_id"])
     models = pd.Index([str(i) for i in np.arange(rows.pop())], name="model_id")
     return Responses(
-        {name: DomainResponses(array) for name, array in domains.items()},
+        parts,
         pd.DataFrame(index=models),
         pd.DataFrame(index=index),
     )
+
+
+def domain_responses(name: str, array: da.Array) -> DomainResponses:
+    """Take one array as the responses of a domain; errors name it."""
+    if not isinstance(array, da.Array) or np.isnan(array.shape).any():
+        raise InputError(
+            f"domain {name!r}: expected a Dask array of known shape, not {type(array).__name__}; "
+            "dask.array.from_array makes one"
+        )
+    try:
+        return DomainResponses(array)
+    except ValueError as error:
+        raise InputError(f"domain {name!r}: {error}") from None

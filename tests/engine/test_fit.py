@@ -191,17 +191,37 @@ def test_half_a_success_on_one_even_item():
     [
         ({"rank": 2}, "rank 2 is not identified with 2 domains; the largest is 1"),
         ({"rank": 1, "estimator": "separate"}, "rank 1: estimator 'separate' has no factors"),
-        ({"rank": 0}, "rank 0 is neither 'auto' nor a number from 1 up"),
+        ({"rank": 0}, "rank 0 is neither 'auto' nor a whole number from 1 up"),
         ({"estimator": "best"}, "estimator 'best' is not one of marginal, separate"),
-        ({"tolerance": 0.0}, "tolerance 0.0 is not between 0 and 1"),
-        ({"max_rounds": 0}, "max_rounds 0 is not a number from 1 up"),
-        ({"threads": -1}, "threads -1 is not a number from 1 up"),
+        ({"tolerance": 0.0}, "tolerance 0.0 is not a number between 0 and 1"),
+        ({"max_rounds": 0}, "max_rounds 0 is not a whole number from 1 up"),
+        ({"threads": -1}, "threads -1 is not a whole number from 1 up"),
     ],
 )
 def test_bad_options_are_named(options, message):
     block = da.from_array(np.eye(4, dtype=np.int8))
     with pytest.raises(InputError, match=message):
         fit({"a": block, "b": block}, **options)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"d": np.eye(3, dtype=np.int8)}, "domain 'd': expected a Dask array .* not ndarray"),
+        ({"d": da.ones(3, dtype=np.int8)}, "domain 'd': a response array has 2 dimensions"),
+        ({"d": da.ones((3, 3))}, "domain 'd': a response array is float32 or int8"),
+        ({}, "expected Responses or a dict of Dask arrays"),
+        (None, "expected Responses or a dict of Dask arrays"),
+    ],
+)
+def test_data_of_other_kinds_is_named(data, message):
+    with pytest.raises(InputError, match=message):
+        fit(data)
+
+
+def test_an_estimate_of_another_name_is_refused(fitted, simulation):
+    with pytest.raises(InputError, match="estimate 'mle' is not one of eap, map"):
+        score(fitted, simulation.responses, estimate="mle")
 
 
 def test_a_domain_with_one_model_is_named():

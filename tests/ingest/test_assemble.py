@@ -157,7 +157,9 @@ def test_models_and_items_with_nothing_but_missing_cells_stay(write):
 
 def test_domains_too_poor_to_use(write):
     head = "model_id,item_id,domain,correct\na,q,x,1\nb,q,x,0\n"
-    with pytest.raises(InputError, match="domain 'y': nothing but missing values, expected at le"):
+    with pytest.raises(
+        InputError, match="domain 'y': nothing but missing values, a fit needs at least 2 models"
+    ):
         ingest([write("x.csv", f"{head}a,q,y,\nb,q,y,\n")])
     with pytest.raises(InputError, match="2 domains 'y', 'z': responses of only one model"):
         ingest([write("x.csv", f"{head}a,q,y,1\nb,q,y,\na,q,z,0\n")])

@@ -88,3 +88,11 @@ def test_rules_apply():
     twice = pd.concat([frame, frame])
     responses = from_tidy(twice, fractions="keep", duplicates="first")
     assert responses.domains["default"].array.dtype == "float32"
+
+
+def test_one_model_is_kept_to_be_scored():
+    frame = pd.DataFrame({"model_id": "new", "item_id": ["a", "b"], "correct": [1, 0]})
+    with pytest.raises(InputError, match=r"responses of only one model.*--poor-domains keep"):
+        from_tidy(frame)
+    responses = from_tidy(frame, poor_domains="keep")
+    assert responses.shape == (1, 2)
