@@ -259,3 +259,16 @@ def test_six_benchmarks_of_real_results():
         mean = traits.xs(name, level="domain")["mean"].to_numpy()
         assert len(mean) == rows.sum()
         assert pd.Series(mean).corr(pd.Series(accuracy), method="spearman") > 0.6
+
+
+@pytest.mark.data
+def test_few_models_on_closely_tied_domains_do_not_swing_for_ever():
+    path = DATA / "livecodebench/responses.parquet"
+    if not path.exists():
+        pytest.skip("../shared/data is absent")
+    from mtlirt.ingest import ingest
+
+    responses, _ = ingest([path])
+    fitted = fit(responses)
+    assert fitted.info["converged"]
+    assert fitted.info["rounds"] <= 80
