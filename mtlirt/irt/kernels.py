@@ -42,7 +42,10 @@ def added(parts: Sequence[Float]) -> Float:
 
 def compiled(function: Function) -> Function:
     """Compile with numba, cached on disk, without the GIL; sums may be reassociated."""
-    return cast(Function, numba.njit(nogil=True, cache=True, fastmath=REASSOCIATE)(function))
+    return cast(
+        Function,
+        numba.njit(nogil=True, cache=True, fastmath=REASSOCIATE, error_model="numpy")(function),
+    )
 
 
 @compiled
