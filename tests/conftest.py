@@ -1,10 +1,17 @@
-"""An S3 server for the tests that need one."""
+"""An S3 server and Dask clusters for the tests that need them."""
 
+import json
 import os
+import subprocess
+import sys
+import time
 import uuid
+from contextlib import contextmanager
 
 import pytest
 import s3fs
+
+from mtlirt.cluster.launch import local_cluster
 
 
 @pytest.fixture(scope="session")
@@ -45,3 +52,52 @@ def bucket(s3_access):
     name = f"bucket-{uuid.uuid4().hex}"
     s3fs.S3FileSystem(skip_instance_cache=True).mkdir(name)
     return f"s3://{name}"
+
+
+@pytest.fixture(scope="session")
+def threaded_cluster():
+    """A client of a cluster inside this process: one worker of two threads."""
+    with local_cluster(1, 2, processes=False) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def process_cluster():
+    """A client of a cluster of two worker processes."""
+    with local_cluster(2, 1) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def separate_scheduler(tmp_path_factory):
+    """The address of a scheduler with two workers, all started from the command line."""
+    with separate_cluster(tmp_path_factory.mktemp("dask"), workers=2) as (address, _):
+        yield address
+
+
+@contextmanager
+def separate_cluster(folder, workers):
+    """A scheduler and workers as processes of their own: its address and the workers."""
+    file = folder / "scheduler.json"
+    dask = [sys.executable, "-m", "dask"]
+    place = ["--scheduler-file", str(file), "--no-dashboard"]
+    started = [start([*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", *place], folder)]
+    try:
+        for k in range(workers):
+            extra = ["--nthreads", "1", "--name", f"w{k}", "--local-directory", str(folder)]
+            started.append(start([*dask, "worker", *place, *extra], folder))
+        for _ in range(600):
+            if file.exists() and file.stat().st_size:
+                break
+            time.sleep(0.1)
+        yield json.loads(file.read_text())["address"], started[1:]
+    finally:
+        for process in reversed(started):
+            process.terminate()
+        for process in started:
+            process.wait(30)
+
+
+def start(command, folder):
+    with (folder / "log").open("ab") as log:
+        return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)

@@ -5,30 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, Self
 
-
-class Executor(Protocol):
-    """Runs functions, possibly elsewhere, on values and on handles of earlier results."""
-
-    def submit(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Start ``function(*args)`` and return a handle of its result.
-
-        Arguments may hold handles, also inside lists and tuples.
-        """
-        ...
-
-    def gather(self, handles: Sequence[Any]) -> list[Any]:
-        """The results behind the handles, in their order; raises what the functions raised."""
-        ...
+import dask.array as da
+import numpy as np
 
 
 class Inline:
     """Runs everything at once, in the calling thread; a handle is the result itself."""
 
+    @property
+    def here(self) -> Self:
+        """Itself."""
+        return self
+
+    def load(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Compute the arrays of each call and call the function."""
+        return [in_thread(function, call) for call in calls]
+
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call the function."""
         return function(*args)
+
+    def submit_all(
+        self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]
+    ) -> list[Any]:
+        """Call the function for each call."""
+        return [function(*call) for call in calls]
 
     def gather(self, handles: Sequence[Any]) -> list[Any]:
         """The results themselves."""
@@ -45,13 +48,42 @@ class Threads:
     def __init__(self, pool: ThreadPoolExecutor) -> None:
         self._pool = pool
 
+    @property
+    def here(self) -> Self:
+        """Itself."""
+        return self
+
+    def load(
+        self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]
+    ) -> list[Future[Any]]:
+        """Queue the function for each call, with its arrays computed in its thread."""
+        return [self._pool.submit(in_thread, function, call) for call in calls]
+
     def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
         """Queue the function."""
         return self._pool.submit(lambda: function(*(resolved(arg) for arg in args)))
 
+    def submit_all(
+        self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]
+    ) -> list[Future[Any]]:
+        """Queue each call by itself: the first free thread takes the next."""
+        return [self.submit(function, *call) for call in calls]
+
     def gather(self, handles: Sequence[Any]) -> list[Any]:
         """Wait for the results."""
         return [resolved(handle) for handle in handles]
+
+
+def in_thread(function: Callable[..., Any], call: tuple[Any, ...]) -> Any:
+    """Call a function after computing the arrays among its arguments."""
+    return function(*map(computed, call))
+
+
+def computed(value: Any) -> Any:
+    """The value, computed in this thread if it is a Dask array."""
+    if isinstance(value, da.Array):
+        return np.asarray(value.compute(scheduler="synchronous"))
+    return value
 
 
 def resolved(value: Any) -> Any:
@@ -64,7 +96,7 @@ def resolved(value: Any) -> Any:
 
 
 @contextmanager
-def local_executor(threads: int) -> Iterator[Executor]:
+def local_executor(threads: int) -> Iterator[Inline | Threads]:
     """An executor on so many threads of this process; 1 runs in place."""
     if threads == 1:
         yield Inline()

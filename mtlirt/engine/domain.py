@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mtlirt.cluster.local import Executor
+from mtlirt.cluster.executor import Executor
 from mtlirt.engine.traits import DomainTask, trait_step
 from mtlirt.irt.curves import Items, Quadrature
 from mtlirt.irt.items import ItemUpdate, item_statistics, update_items

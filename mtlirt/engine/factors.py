@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from mtlirt.cluster.local import Executor
+from mtlirt.cluster.executor import Executor
 from mtlirt.irt.kernels import Float
 from mtlirt.irt.representation import (
     FactorMoments,

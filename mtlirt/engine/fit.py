@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import dask.array as da
 import numpy as np
 import pandas as pd
 
-from mtlirt.cluster.local import local_executor
+from mtlirt.cluster.executor import open_executor
 from mtlirt.engine.marginal import first_rank
 from mtlirt.engine.options import Estimator, FitOptions, whole_number
 from mtlirt.engine.placement import check_fittable, place, untouched
@@ -33,6 +32,9 @@ from mtlirt.responses.arrays import from_arrays
 from mtlirt.responses.matrix import Responses
 from mtlirt.result import Fit, Scores
 
+if TYPE_CHECKING:
+    from mtlirt.cluster.executor import Client
+
 CONVENTION = (
     "P(correct) = sigma(slope * trait + intercept), no 1.702; traits have mean 0 and variance 1 "
     "over the models of the fit; a domain's sign is that of its mean slope"
@@ -51,6 +53,7 @@ def fit(
     priors: bool = True,
     tolerance: float = 1e-3,
     max_rounds: int = 200,
+    client: Client | None = None,
     threads: int | None = None,
     listener: Callable[[RoundEvent], None] = silent,
 ) -> Fit:
@@ -71,6 +74,9 @@ def fit(
         marginal maximum likelihood.
     tolerance, max_rounds
         See `mtlirt.engine.options.FitOptions`.
+    client
+        A `dask.distributed` client, whose workers then read the responses and work on them; None
+        works in this process.
     threads
         Threads of this process; None is one a core.
     listener
@@ -79,13 +85,15 @@ def fit(
     Returns
     -------
     Fit
-        The same bytes for the same responses and options; within 1e-6 whatever the chunks, the
-        number of threads and the order of rows and columns.
+        The same bytes for the same responses and options, wherever it runs and on however many
+        workers; within 1e-6 whatever the chunks and the order of rows and columns.
 
     Raises
     ------
     InputError
         If an option is out of range, or a domain has fewer than 2 models with responses.
+    ClusterError
+        If the client's scheduler or workers are lost, or run another version of this package.
 
     Notes
     -----
@@ -99,7 +107,7 @@ def fit(
     if not isinstance(responses, Responses):
         responses = from_arrays(responses)
     first_rank(len(responses.domains), options)  # refuse a rank before reading anything
-    with local_executor(options.threads or os.cpu_count() or 1) as executor:
+    with open_executor(client, options.threads) as executor:
         domains = place(executor, responses)
         check_fittable(domains)
         state, history = run_rounds(executor, domains, options, listener)
@@ -147,6 +155,7 @@ def score(
     responses: Responses | Mapping[str, da.Array],
     *,
     estimate: Estimate = "eap",
+    client: Client | None = None,
     threads: int | None = None,
 ) -> Scores:
     """Score models with the items, and the ties between domains, of a fit.
@@ -159,6 +168,8 @@ def score(
     estimate
         "eap": posterior means and standard deviations; "map": posterior modes, and standard
         deviations from the curvature there.
+    client
+        As for `fit`.
     threads
         Threads of this process; None is one a core.
 
@@ -194,7 +205,7 @@ def score(
             "items are matched by (domain, item_id)"
         )
     representation = fitted_representation(fitted.domains, fitted.representation)
-    with local_executor(threads or os.cpu_count() or 1) as executor:
+    with open_executor(client, threads) as executor:
         placed = {d.name: d for d in place(executor, responses, columns)}
         domains = [placed.get(name) or untouched(name, len(responses.models)) for name in known]
         tables = [fitted.items.loc[name].reindex(kept.get(name, [])) for name in known]

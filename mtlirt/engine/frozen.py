@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mtlirt.cluster.local import Executor
+from mtlirt.cluster.executor import Executor
 from mtlirt.engine.traits import DomainTask, FrozenParts, trait_step
 from mtlirt.irt.curves import Items, Quadrature, covering_grid, item_reach
 from mtlirt.irt.kernels import Float
@@ -28,14 +28,11 @@ def site_step(
     items: Items,
     cavities: Sequence[Cavity],
     guesses: Sequence[Cavity],
-    scores: list[list[Any]],
-    reach: list[Any],
-    least_variance: float,
+    known: FrozenParts,
     quadrature: Quadrature,
 ) -> list[Site]:
     """Sites of each model chunk at frozen items."""
     parts = [items.columns(part) for part in task.columns]
-    known = FrozenParts(scores, reach, least_variance)
     traits = trait_step(executor, blocks, task, parts, cavities, guesses, quadrature, known)
     return executor.gather(
         [

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from mtlirt.cluster.local import Executor
+from mtlirt.cluster.executor import Executor
 from mtlirt.engine.domain import DomainUpdate
 from mtlirt.engine.factors import chosen_rank, expectation_maximisation, grown
 from mtlirt.engine.options import FitOptions

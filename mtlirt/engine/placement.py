@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import dask.array as da
 import numpy as np
 import numpy.typing as npt
 
-from mtlirt.cluster.local import Executor
+from mtlirt.cluster.executor import Executor
 from mtlirt.errors import InputError
 from mtlirt.irt.blocks import BlockCounts, ResponseBlock, count_block, response_block
 from mtlirt.irt.kernels import Float
@@ -78,19 +77,18 @@ class PlacedDomain:
 
 
 def read_block(
-    name: str, array: da.Array, trials: da.Array | None, columns: npt.NDArray[np.intp] | None
+    name: str,
+    columns: npt.NDArray[np.intp] | None,
+    values: npt.NDArray[np.generic],
+    attempts: npt.NDArray[np.generic] | None,
 ) -> ResponseBlock:
-    """Compute one block of a domain's responses; `columns` picks and orders items.
+    """One block of a domain's responses; `columns` picks and orders items.
 
     Raises
     ------
     InputError
         If a value is not a response; names the domain.
     """
-    values = np.asarray(array.compute(scheduler="synchronous"))
-    attempts = None
-    if trials is not None:
-        attempts = np.asarray(trials.compute(scheduler="synchronous"))
     if columns is not None:
         values = values[:, columns]
         attempts = None if attempts is None else attempts[:, columns]
@@ -116,35 +114,41 @@ def place(
         Domain -> positions of the items to use, in this order; such a domain is one item chunk.
         None uses all items, in the arrays' own chunks.
     """
-    names = list(responses.domains if columns is None else columns)
-    loaded = []
-    for name in names:
-        data = responses.domains[name]
-        picked = None if columns is None else columns[name]
-        if picked is not None:
-            data = one_item_chunk(data)
-        rows, cols = data.array.numblocks
-        blocks = [
-            [
-                executor.submit(
-                    read_block,
-                    name,
-                    data.array.blocks[i, j],
-                    None if data.trials is None else data.trials.blocks[i, j],
-                    picked,
-                )
-                for j in range(cols)
-            ]
-            for i in range(rows)
-        ]
-        counts = [[executor.submit(count_block, block) for block in row] for row in blocks]
-        loaded.append((name, data, picked, blocks, counts))
+    if columns is None:
+        data, picked = dict(responses.domains), dict.fromkeys(responses.domains)
+    else:
+        data = {name: one_item_chunk(responses.domains[name]) for name in columns}
+        picked = dict(columns)
+    calls = [
+        (
+            name,
+            picked[name],
+            part.array.blocks[i, j],
+            None if part.trials is None else part.trials.rechunk(part.array.chunks).blocks[i, j],
+        )
+        for name, part in data.items()
+        for i, j in np.ndindex(part.array.numblocks)
+    ]
+    loaded = executor.load(read_block, calls)
+    counted = executor.gather(executor.submit_all(count_block, [(block,) for block in loaded]))
+    blocks, counts = iter(loaded), iter(counted)
     return [
         placed_domain(
-            executor, name, data, picked, blocks, [executor.gather(row) for row in counts]
+            executor,
+            name,
+            part,
+            picked[name],
+            grid_of(blocks, part.array.numblocks),
+            grid_of(counts, part.array.numblocks),
         )
-        for name, data, picked, blocks, counts in loaded
+        for name, part in data.items()
     ]
+
+
+def grid_of(cells: Iterator[Any], shape: tuple[int, int]) -> list[list[Any]]:
+    """The next of the cells as rows of a grid."""
+    rows, columns = shape
+    return [list(itertools.islice(cells, columns)) for _ in range(rows)]
 
 
 def one_item_chunk(data: DomainResponses) -> DomainResponses:
@@ -169,7 +173,7 @@ def placed_domain(
     for row, start, stop in zip(blocks, starts[:-1], starts[1:], strict=True):
         keep = answered[start:stop] > 0
         if keep.any():
-            kept.append([executor.submit(taken_rows, block, keep) for block in row])
+            kept.append(row if keep.all() else [executor.submit(taken_rows, b, keep) for b in row])
             takers.append(np.flatnonzero(keep) + start)
     widths = data.array.chunks[1] if picked is None else (len(picked),)
     edges = np.cumsum([0, *widths])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mtlirt.cluster.local import Executor
+from mtlirt.cluster.executor import Executor
 from mtlirt.engine import marginal
 from mtlirt.engine.acceleration import Anderson
 from mtlirt.engine.domain import DomainUpdate, domain_step
@@ -127,7 +127,7 @@ def run_rounds(
     history: list[RoundEvent] = []
     for number in range(1, options.max_rounds + 1):
         began = time.perf_counter()
-        everyone, _ = cavities(executor, state.precision, state.shift, state.representation)
+        everyone, _ = cavities(executor.here, state.precision, state.shift, state.representation)
         ridge = marginal.ridges(domains, state)
         calls = [
             domain_call(domain, t, state, everyone, ridge, options.repeats)
@@ -135,7 +135,9 @@ def run_rounds(
         ]
         updates = run_steps(executor, domain_step, domains, calls)
         between = time.perf_counter()
-        shared = marginal.shared_step(executor, domains, state, updates, ridge, number, options)
+        shared = marginal.shared_step(
+            executor.here, domains, state, updates, ridge, number, options
+        )
         change = largest_change(state, shared.state)
         gain = shared.objective - (history[-1].objective if history else -np.inf)
         room = max(1e-3 * abs(shared.objective), STILL_NATS)
@@ -178,10 +180,16 @@ def domain_call(
 ) -> tuple[Any, ...]:
     """The arguments of a domain's `domain_step` in a round."""
     ridged = [everyone.part(rows, t).with_ridge(ridge[rows, t]) for rows in domain.takers]
-    guesses = [
-        Cavity(*combined(cavity, state.precision[rows, t] - ridge[rows, t], state.shift[rows, t]))
-        for cavity, rows in zip(ridged, domain.takers, strict=True)
-    ]
+    guesses = (
+        []
+        if domain.complete
+        else [
+            Cavity(
+                *combined(cavity, state.precision[rows, t] - ridge[rows, t], state.shift[rows, t])
+            )
+            for cavity, rows in zip(ridged, domain.takers, strict=True)
+        ]
+    )
     return (
         DomainTask.of(domain, state.held[t]),
         state.items[t],

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from mtlirt.cluster.local import Executor
+from mtlirt.cluster.executor import Executor
 from mtlirt.engine.factors import cavities
 from mtlirt.engine.frozen import modal_step, site_step, uncertainty_step
 from mtlirt.engine.placement import PlacedDomain
-from mtlirt.engine.steps import run_steps
-from mtlirt.engine.traits import DomainTask, FrozenParts, frozen_parts
+from mtlirt.engine.steps import run_steps, start_steps
+from mtlirt.engine.traits import DomainTask, frozen_parts
 from mtlirt.irt.curves import FITTING, SCORING, Items, Quadrature
 from mtlirt.irt.kernels import Float
 from mtlirt.irt.representation import Representation
@@ -87,7 +87,7 @@ def score_models(
     shape = len(domains[0].answered), len(domains)
     precision, shift = start or (np.zeros(shape), np.zeros(shape))
     work = Frozen.of(executor, domains, items, representation)
-    everyone, _ = cavities(executor, precision, shift, representation)
+    everyone, _ = cavities(executor.here, precision, shift, representation)
     mean, variance = combined(everyone, precision, shift)
     log_likelihood, moved = np.nan, np.inf
     for number in range(MAX_SWEEPS):
@@ -98,7 +98,7 @@ def score_models(
         share = 1.0 if number < DAMP_AFTER else 0.5
         precision = share * fresh_precision + (1.0 - share) * precision
         shift = share * fresh_shift + (1.0 - share) * shift
-        everyone, log_integral = cavities(executor, precision, shift, representation)
+        everyone, log_integral = cavities(executor.here, precision, shift, representation)
         if estimate == "eap":
             log_likelihood = log_integral + log_scales + work.intercept_term
         before_mean, before_sd = mean, np.sqrt(variance)
@@ -111,7 +111,7 @@ def score_models(
             break
     if any(covariance.any() for covariance in covariances):
         precision, shift = widened(precision, shift, work.uncertainty(executor, covariances, mean))
-        everyone, _ = cavities(executor, precision, shift, representation)
+        everyone, _ = cavities(executor.here, precision, shift, representation)
         mean, variance = combined(everyone, precision, shift)
     return TraitTable(mean, np.sqrt(variance), precision, shift, log_likelihood, moved <= TOLERANCE)
 
@@ -127,14 +127,15 @@ class Frozen:
     domains, items, tasks
         Theirs, in that order.
     known
-        What the items alone determine. No cavity is narrower than its domain's uniqueness.
+        `FrozenParts` of split domains, handles of those of others. No cavity is narrower than its
+        domain's uniqueness.
     """
 
     active: list[int]
     domains: list[PlacedDomain]
     items: list[Items]
     tasks: list[DomainTask]
-    known: list[FrozenParts]
+    known: list[Any]
 
     @classmethod
     def of(
@@ -148,16 +149,11 @@ class Frozen:
         active = [t for t, domain in enumerate(domains) if domain.takers]
         placed, parts = [domains[t] for t in active], [items[t] for t in active]
         tasks = [DomainTask.of(domain, np.ones(len(domain.cells), bool)) for domain in placed]
-        known = [
-            frozen_parts(
-                executor,
-                domain.blocks,
-                task,
-                [part.columns(c) for c in domain.columns],
-                float(representation.uniqueness[t]),
-            )
-            for t, domain, task, part in zip(active, placed, tasks, parts, strict=True)
+        calls = [
+            (task, [part.columns(c) for c in task.columns], float(representation.uniqueness[t]))
+            for t, task, part in zip(active, tasks, parts, strict=True)
         ]
+        known = start_steps(executor, frozen_parts, placed, calls)
         return cls(active, placed, parts, tasks, known)
 
     @property
@@ -185,14 +181,16 @@ class Frozen:
             sites = run_steps(executor, modal_step, self.domains, modal)
         else:
             guesses = [
-                [
+                []
+                if domain.complete
+                else [
                     Cavity(*combined(cavity, precision[rows, t], shift[rows, t]))
                     for cavity, rows in zip(part, domain.takers, strict=True)
                 ]
                 for t, domain, part in zip(self.active, self.domains, taken, strict=True)
             ]
             columns = zip(self.tasks, self.items, taken, guesses, self.known, strict=True)
-            calls = [(*column, *known, quadrature) for *column, known in columns]
+            calls = [(*column, quadrature) for column in columns]
             sites = run_steps(executor, site_step, self.domains, calls)
         fresh_precision, fresh_shift = np.zeros_like(precision), np.zeros_like(shift)
         log_scales = 0.0

@@ -5,14 +5,42 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mtlirt.cluster.local import Executor, Inline
+from mtlirt.cluster.executor import Executor
+from mtlirt.cluster.local import Inline
 from mtlirt.engine.placement import PlacedDomain
 from mtlirt.irt.blocks import ResponseBlock
 
 
-def in_place(step: Callable[..., Any], blocks: list[list[ResponseBlock]], *args: Any) -> Any:
-    """Run a step on blocks at hand, as one task."""
+def in_place(
+    step: Callable[..., Any], blocks: list[list[ResponseBlock]], args: tuple[Any, ...]
+) -> Any:
+    """Run a step on blocks at hand."""
     return step(Inline(), blocks, *args)
+
+
+def start_steps(
+    executor: Executor,
+    step: Callable[..., Any],
+    domains: Sequence[PlacedDomain],
+    calls: Sequence[tuple[Any, ...]],
+) -> list[Any]:
+    """Start a step for all domains; a handle of each unsplit one, what the step returns of others.
+
+    Parameters
+    ----------
+    step
+        Called as ``step(executor, blocks, *call)``; for an unsplit domain where its block is.
+    calls
+        Its further arguments, domain by domain.
+    """
+    largest_first = sorted(range(len(domains)), key=lambda t: domains[t].size, reverse=True)
+    whole = [t for t in largest_first if domains[t].unsplit]
+    handles = executor.submit_all(in_place, [(step, domains[t].blocks, calls[t]) for t in whole])
+    started = dict(zip(whole, handles, strict=True))
+    for t in largest_first:
+        if t not in started:
+            started[t] = step(executor, domains[t].blocks, *calls[t])
+    return [started[t] for t in range(len(domains))]
 
 
 def run_steps(
@@ -21,20 +49,9 @@ def run_steps(
     domains: Sequence[PlacedDomain],
     calls: Sequence[tuple[Any, ...]],
 ) -> list[Any]:
-    """Run a step for all domains: an unsplit domain is one task, a split one many.
-
-    Parameters
-    ----------
-    step
-        Called as ``step(executor, blocks, *call)``.
-    calls
-        Its further arguments, domain by domain.
-    """
-    largest_first = sorted(range(len(domains)), key=lambda t: domains[t].size, reverse=True)
-    whole = [t for t in largest_first if domains[t].unsplit]
-    tasks = {t: executor.submit(in_place, step, domains[t].blocks, *calls[t]) for t in whole}
-    split = {
-        t: step(executor, domains[t].blocks, *calls[t]) for t in largest_first if t not in tasks
-    }
-    results = dict(zip(tasks, executor.gather(list(tasks.values())), strict=True)) | split
-    return [results[t] for t in range(len(domains))]
+    """The results of a step for all domains; see `start_steps`."""
+    results = start_steps(executor, step, domains, calls)
+    whole = [t for t, domain in enumerate(domains) if domain.unsplit]
+    for t, found in zip(whole, executor.gather([results[t] for t in whole]), strict=True):
+        results[t] = found
+    return results

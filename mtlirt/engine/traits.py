@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mtlirt.cluster.local import Executor
+from mtlirt.cluster.executor import Executor
 from mtlirt.engine.placement import PlacedDomain
 from mtlirt.irt.curves import Quadrature, item_reach, shared_curve, trait_grid
 from mtlirt.irt.kernels import Float
