@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 import s3fs
+from distributed.diagnostics.plugin import SchedulerPlugin
 
 from mtlirt.cluster.launch import local_cluster
 
@@ -29,18 +30,7 @@ def s3_endpoint():
 @pytest.fixture
 def s3_access(s3_endpoint, monkeypatch):
     """What an environment says that may use the server, and none other."""
-    for name in list(os.environ):
-        if name.startswith("AWS_"):
-            monkeypatch.delenv(name)
-    access = {
-        "AWS_ENDPOINT_URL": s3_endpoint,
-        "AWS_ACCESS_KEY_ID": "test-access-key",
-        "AWS_SECRET_ACCESS_KEY": "test-secret-key-that-nothing-may-show",
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_EC2_METADATA_DISABLED": "true",
-    }
-    for name, value in access.items():
-        monkeypatch.setenv(name, value)
+    access = give_access(monkeypatch, s3_endpoint)
     s3fs.S3FileSystem.clear_instance_cache()
     yield access
     s3fs.S3FileSystem.clear_instance_cache()
@@ -49,6 +39,36 @@ def s3_access(s3_endpoint, monkeypatch):
 @pytest.fixture
 def bucket(s3_access):
     """The URL of an empty bucket."""
+    return new_bucket()
+
+
+@pytest.fixture(scope="module")
+def shared_bucket(s3_endpoint):
+    """The URL of a bucket for all tests of a module, each of which takes a folder of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        give_access(patch, s3_endpoint)
+        s3fs.S3FileSystem.clear_instance_cache()
+        yield new_bucket()
+    s3fs.S3FileSystem.clear_instance_cache()
+
+
+def give_access(patch, endpoint):
+    access = {
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ACCESS_KEY_ID": "test-access-key",
+        "AWS_SECRET_ACCESS_KEY": "test-secret-key-that-nothing-may-show",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+    for name in list(os.environ):
+        if name.startswith("AWS_"):
+            patch.delenv(name)
+    for name, value in access.items():
+        patch.setenv(name, value)
+    return access
+
+
+def new_bucket():
     name = f"bucket-{uuid.uuid4().hex}"
     s3fs.S3FileSystem(skip_instance_cache=True).mkdir(name)
     return f"s3://{name}"
@@ -73,6 +93,41 @@ def separate_scheduler(tmp_path_factory):
     """The address of a scheduler with two workers, all started from the command line."""
     with separate_cluster(tmp_path_factory.mktemp("dask"), workers=2) as (address, _):
         yield address
+
+
+class Strays(SchedulerPlugin):
+    """Counts the tasks that asked for a worker, and lists those that ran elsewhere."""
+
+    name = "strays"
+
+    def __init__(self, scheduler):
+        self.scheduler = scheduler
+        self.placed, self.strays = 0, []
+
+    def transition(self, key, start, finish, *args, worker=None, **kwargs):
+        task = self.scheduler.tasks.get(key)
+        if (start, finish) == ("processing", "memory") and task and task.worker_restrictions:
+            self.placed += 1
+            if worker not in task.worker_restrictions:
+                self.strays.append(key)
+
+
+@pytest.fixture
+def watch_strays():
+    """Starts to watch the scheduler of a local cluster's client."""
+    watched = []
+
+    def watch(client):
+        scheduler = client.cluster.scheduler
+        strays = Strays(scheduler)
+        scheduler.add_plugin(strays)
+        watched.append(scheduler)
+        return strays
+
+    yield watch
+    for scheduler in watched:
+        if Strays.name in scheduler.plugins:
+            scheduler.remove_plugin(Strays.name)
 
 
 @contextmanager

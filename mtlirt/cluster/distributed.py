@@ -161,7 +161,7 @@ class Cluster:
         if not lost:
             return
         futures = {handle.future.key: handle.future for handle in lost}
-        with translating():
+        with translating(), self._client.as_current():
             wait(list(futures.values()))
             holders = self._client.who_has(list(futures.values()))
         shared = dict.fromkeys(threads, 0)
@@ -266,4 +266,4 @@ def translating() -> Iterator[None]:
             "memory; give them more, or store the responses in smaller chunks"
         ) from error
     except (CancelledError, CommClosedError) as error:
-        raise ClusterError(f"the scheduler was lost: {error}; run again") from error
+        raise ClusterError(f"the cluster lost the work: {error}; run again") from error

@@ -37,7 +37,7 @@ def connected(address: str) -> Iterator[Client]:
     from distributed import Client
 
     try:
-        client = Client(address)
+        client = Client(address, set_as_default=False)
     except ValueError as error:
         raise InputError(
             f"scheduler {address!r}: {error}; give an address like tcp://HOST:8786"
@@ -73,6 +73,6 @@ def local_cluster(
             processes=processes,
             dashboard_address="127.0.0.1:0",
         ) as cluster,
-        Client(cluster) as client,
+        Client(cluster, set_as_default=False) as client,
     ):
         yield client

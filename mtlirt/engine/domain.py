@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mtlirt.cluster.executor import Executor
+from mtlirt.engine.placement import grid_of
 from mtlirt.engine.traits import DomainTask, trait_step
 from mtlirt.irt.curves import Items, Quadrature
 from mtlirt.irt.items import ItemUpdate, item_statistics, update_items
@@ -48,6 +49,11 @@ def total_log_normaliser(posterior: Posterior) -> float:
     return float(posterior.log_normaliser.sum())
 
 
+def intercept_term(successes: Float, items: Items) -> float:
+    """The part of the log-likelihood that no trait enters, of one item chunk."""
+    return float(successes @ items.intercept)
+
+
 def new_items(update: ItemUpdate) -> Items:
     """The parameters of an item update."""
     return update.items
@@ -78,31 +84,28 @@ def domain_step(
     for _ in range(repeats):
         traits = trait_step(executor, blocks, task, parts, cavities, guesses, quadrature)
         posteriors = traits.posteriors
-        sites = [
-            executor.submit(site, posterior, cavity)
-            for posterior, cavity in zip(posteriors, cavities, strict=True)
+        sites = executor.submit_all(site, list(zip(posteriors, cavities, strict=True)))
+        pairs = [
+            (block, posterior, traits.grid)
+            for row, posterior in zip(blocks, posteriors, strict=True)
+            for block in row
         ]
-        updates = []
-        for j, part in enumerate(task.columns):
-            statistics = [
-                executor.submit(item_statistics, row[j], posterior, traits.grid)
-                for row, posterior in zip(blocks, posteriors, strict=True)
-            ]
-            updates.append(
-                executor.submit(
-                    update_items,
-                    statistics,
-                    task.successes[part],
-                    parts[j],
-                    task.held[part],
-                    prior,
-                    traits.grid,
+        statistics = grid_of(executor.submit_all(item_statistics, pairs), len(parts))
+        updates = executor.submit_all(
+            update_items,
+            [
+                (of_chunk, task.successes[part], items_before, task.held[part], prior, traits.grid)
+                for *of_chunk, part, items_before in zip(
+                    *statistics, task.columns, parts, strict=True
                 )
-            )
-        before, parts = parts, [executor.submit(new_items, update) for update in updates]
+            ],
+        )
+        before, parts = parts, executor.submit_all(new_items, [(update,) for update in updates])
     done: list[ItemUpdate] = executor.gather(updates)
-    used: list[Items] = executor.gather(before)
-    intercepts = np.concatenate([part.intercept for part in used])
+    intercept_terms = executor.submit_all(
+        intercept_term,
+        [(task.successes[part], used) for part, used in zip(task.columns, before, strict=True)],
+    )
     return DomainUpdate(
         Items(
             np.concatenate([update.items.slope for update in done]),
@@ -110,6 +113,6 @@ def domain_step(
         ),
         np.concatenate([update.information for update in done]),
         executor.gather(sites),
-        float(task.successes @ intercepts),
-        sum(executor.gather([executor.submit(total_log_normaliser, p) for p in posteriors])),
+        sum(executor.gather(intercept_terms)),
+        sum(executor.gather(executor.submit_all(total_log_normaliser, [(p,) for p in posteriors]))),
     )

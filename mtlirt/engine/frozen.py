@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mtlirt.cluster.executor import Executor
+from mtlirt.engine.placement import grid_of
 from mtlirt.engine.traits import DomainTask, FrozenParts, trait_step
 from mtlirt.irt.curves import Items, Quadrature, covering_grid, item_reach
 from mtlirt.irt.kernels import Float
@@ -34,12 +35,8 @@ def site_step(
     """Sites of each model chunk at frozen items."""
     parts = [items.columns(part) for part in task.columns]
     traits = trait_step(executor, blocks, task, parts, cavities, guesses, quadrature, known)
-    return executor.gather(
-        [
-            executor.submit(site, posterior, cavity)
-            for posterior, cavity in zip(traits.posteriors, cavities, strict=True)
-        ]
-    )
+    pairs = list(zip(traits.posteriors, cavities, strict=True))
+    return executor.gather(executor.submit_all(site, pairs))
 
 
 def uncertainty_step(
@@ -53,20 +50,20 @@ def uncertainty_step(
     """Variance of the traits' scores from the items' uncertainty, for each model chunk."""
     parts = [items.columns(part) for part in task.columns]
     spreads = [covariance[part] for part in task.columns]
-    reach = [executor.submit(item_reach, part, task.largest_attempts) for part in parts]
+    reach = executor.submit_all(item_reach, [(part, task.largest_attempts) for part in parts])
     grid = executor.submit(covering_grid, reach, list(means))
     if task.complete:
         pairs = list(zip(parts, spreads, strict=True))
-        handles = [executor.submit(shared_uncertainty, pairs, mean, grid) for mean in means]
-        return executor.gather(handles)
-    chunks = [
-        [
-            executor.submit(masked_uncertainty, block, part, spread, mean, grid)
-            for block, part, spread in zip(row, parts, spreads, strict=True)
-        ]
+        return executor.gather(
+            executor.submit_all(shared_uncertainty, [(pairs, mean, grid) for mean in means])
+        )
+    calls = [
+        (block, part, spread, mean, grid)
         for row, mean in zip(blocks, means, strict=True)
+        for block, part, spread in zip(row, parts, spreads, strict=True)
     ]
-    return [np.sum(executor.gather(row), axis=0) for row in chunks]
+    found = executor.gather(executor.submit_all(masked_uncertainty, calls))
+    return [np.sum(row, axis=0) for row in grid_of(found, len(parts))]
 
 
 def modal_step(
@@ -77,9 +74,7 @@ def modal_step(
     tolerance: float,
 ) -> list[Site]:
     """Laplace sites of each model chunk; the domain's items must be one chunk."""
-    return executor.gather(
-        [
-            executor.submit(mode_site, block, items, cavity, tolerance)
-            for (block,), cavity in zip(blocks, cavities, strict=True)
-        ]
-    )
+    calls = [
+        (block, items, cavity, tolerance) for (block,), cavity in zip(blocks, cavities, strict=True)
+    ]
+    return executor.gather(executor.submit_all(mode_site, calls))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,21 +134,21 @@ def place(
     blocks, counts = iter(loaded), iter(counted)
     return [
         placed_domain(
-            executor,
-            name,
-            part,
-            picked[name],
-            grid_of(blocks, part.array.numblocks),
-            grid_of(counts, part.array.numblocks),
+            executor, name, part, picked[name], grid_like(part, blocks), grid_like(part, counts)
         )
         for name, part in data.items()
     ]
 
 
-def grid_of(cells: Iterator[Any], shape: tuple[int, int]) -> list[list[Any]]:
-    """The next of the cells as rows of a grid."""
-    rows, columns = shape
-    return [list(itertools.islice(cells, columns)) for _ in range(rows)]
+def grid_like(data: DomainResponses, blocks: Iterator[Any]) -> list[list[Any]]:
+    """The next blocks of an iteration, by the model chunks and item chunks of a domain."""
+    rows, columns = data.array.numblocks
+    return grid_of(list(itertools.islice(blocks, rows * columns)), columns)
+
+
+def grid_of(blocks: Sequence[Any], columns: int) -> list[list[Any]]:
+    """Blocks in the order of their model chunks, then item chunks, as a list a model chunk."""
+    return [list(blocks[start : start + columns]) for start in range(0, len(blocks), columns)]
 
 
 def one_item_chunk(data: DomainResponses) -> DomainResponses:

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mtlirt.cluster.executor import Executor
-from mtlirt.engine.placement import PlacedDomain
-from mtlirt.irt.curves import Quadrature, item_reach, shared_curve, trait_grid
+from mtlirt.engine.placement import PlacedDomain, grid_of
+from mtlirt.irt.blocks import ResponseBlock
+from mtlirt.irt.curves import Grid, Items, Quadrature, item_reach, shared_curve, trait_grid
 from mtlirt.irt.kernels import Float
 from mtlirt.irt.traits import (
     Cavity,
@@ -117,32 +118,35 @@ def trait_step(
         trait_grid, frozen.reach, list(cavities), quadrature, frozen.least_variance
     )
     if task.complete:
-        curves = [executor.submit(shared_curve, part, grid) for part in items]
-        return TraitUpdate(
-            [
-                executor.submit(shared_curve_posterior, list(row), curves, cavity, grid, quadrature)
-                for row, cavity in zip(scores, cavities, strict=True)
-            ],
-            grid,
-        )
-    searches = [
-        executor.submit(start_windows, guess.mean, guess.variance, grid, quadrature)
-        for guess in guesses
-    ]
+        curves = executor.submit_all(shared_curve, [(part, grid) for part in items])
+        calls = [
+            (list(row), curves, cavity, grid, quadrature)
+            for row, cavity in zip(scores, cavities, strict=True)
+        ]
+        return TraitUpdate(executor.submit_all(shared_curve_posterior, calls), grid)
+    searches = executor.submit_all(
+        start_windows, [(guess.mean, guess.variance, grid, quadrature) for guess in guesses]
+    )
     unsettled = list(range(len(searches)))
     while unsettled:
-        for i in unsettled:
-            asked = executor.submit(asked_windows, searches[i])
-            curves = [
-                executor.submit(window_curves, block, part, grid, asked, quadrature)
-                for block, part in zip(blocks[i], items, strict=True)
-            ]
-            searches[i] = executor.submit(
-                search_windows, searches[i], list(scores[i]), curves, cavities[i], grid, quadrature
-            )
-        left = executor.gather([executor.submit(count_unsettled, searches[i]) for i in unsettled])
+        asked = [
+            (block, part, grid, searches[i], quadrature)
+            for i in unsettled
+            for block, part in zip(blocks[i], items, strict=True)
+        ]
+        curves = grid_of(executor.submit_all(asked_curves, asked), len(items))
+        steps = [
+            (searches[i], list(scores[i]), row, cavities[i], grid, quadrature)
+            for i, row in zip(unsettled, curves, strict=True)
+        ]
+        for i, search in zip(unsettled, executor.submit_all(search_windows, steps), strict=True):
+            searches[i] = search
+        left = executor.gather(
+            executor.submit_all(count_unsettled, [(searches[i],) for i in unsettled])
+        )
         unsettled = [i for i, count in zip(unsettled, left, strict=True) if count]
-    return TraitUpdate([executor.submit(found_posterior, s) for s in searches], grid)
+    found = executor.submit_all(found_posterior, [(search,) for search in searches])
+    return TraitUpdate(found, grid)
 
 
 def frozen_parts(
@@ -153,17 +157,17 @@ def frozen_parts(
     least_variance: float | None,
 ) -> FrozenParts:
     """Start what the items alone determine: one pass over the responses."""
-    scores = [
-        [executor.submit(trait_score, block, part) for block, part in zip(row, items, strict=True)]
-        for row in blocks
-    ]
-    reach = [executor.submit(item_reach, part, task.largest_attempts) for part in items]
+    pairs = [pair for row in blocks for pair in zip(row, items, strict=True)]
+    scores = grid_of(executor.submit_all(trait_score, pairs), len(items))
+    reach = executor.submit_all(item_reach, [(part, task.largest_attempts) for part in items])
     return FrozenParts(scores, reach, least_variance)
 
 
-def asked_windows(search: WindowedSearch) -> Any:
-    """The windows a search wants evaluated."""
-    return search.asked
+def asked_curves(
+    block: ResponseBlock, items: Items, grid: Grid, search: WindowedSearch, quadrature: Quadrature
+) -> Float:
+    """The curves of one block at the windows that a search wants evaluated."""
+    return window_curves(block, items, grid, search.asked, quadrature)
 
 
 def count_unsettled(search: WindowedSearch) -> int:

@@ -1,0 +1,212 @@
+"""Where work goes on a Dask cluster, what travels, and what is lost."""
+
+import operator
+import os
+import signal
+import time
+import warnings
+
+import dask.array as da
+import numpy as np
+import pytest
+from distributed import Client
+
+from mtlirt.cluster import distributed
+from mtlirt.cluster.bundle import Reference, filled
+from mtlirt.cluster.distributed import Cluster, Home, homes
+from mtlirt.cluster.errors import ClusterError
+from mtlirt.cluster.launch import connected, local_cluster
+from mtlirt.cluster.local import Inline
+from mtlirt.errors import InputError
+
+
+@pytest.fixture
+def cluster(process_cluster):
+    return Cluster(process_cluster, Inline())
+
+
+def arrays(*sizes):
+    return [(da.full(size, size, chunks=-1),) for size in sizes]
+
+
+def whereabouts(_):
+    return os.getpid()
+
+
+def test_blocks_are_spread_by_size_largest_first(cluster):
+    handles = cluster.load(np.copy, arrays(1, 2, 3, 4, 5, 9))
+    held = {}
+    for size, handle in zip([1, 2, 3, 4, 5, 9], handles, strict=True):
+        held[handle.home] = held.get(handle.home, 0) + size
+    assert sorted(held.values()) == [12, 12]
+
+
+def test_threads_of_all_workers_come_before_a_second_thread_of_any(threaded_cluster):
+    cluster = Cluster(threaded_cluster, Inline())
+    first, second = cluster.load(np.copy, arrays(1, 1))
+    assert first.home.worker == second.home.worker
+    assert {first.home.thread, second.home.thread} == {0, 1}
+
+
+def test_work_goes_where_its_first_block_is(cluster):
+    one, two = cluster.load(np.copy, arrays(5, 4))
+    assert one.home != two.home
+    places = cluster.gather([cluster.submit(whereabouts, block) for block in [one, two, one, two]])
+    assert places == [places[0], places[1]] * 2
+    assert places[0] != places[1]
+    derived = cluster.submit(operator.add, two, one)
+    assert derived.home == two.home
+    assert cluster.submit(operator.add, 1, 2).home is None
+
+
+def test_calls_with_one_home_are_one_task(cluster):
+    blocks = cluster.load(np.copy, arrays(1, 2, 3, 4, 5, 6))
+    handles = cluster.submit_all(np.sum, [(block,) for block in blocks])
+    assert len({handle.future.key for handle in handles}) == 2
+    assert cluster.gather(handles) == [size**2 for size in range(1, 7)]
+
+
+def test_a_large_argument_travels_by_a_task_of_its_own(cluster):
+    large = np.arange(1_000_000.0)  # 8 MB; the client warns of tasks beyond 10
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        handle = cluster.submit(np.sum, large)
+        many = cluster.submit_all(np.sum, [(np.full(200_000, k, float),) for k in range(12)])
+        nested = cluster.submit(lambda parts: sum(map(np.sum, parts[0])), [[large, handle], 1])
+    assert cluster.gather([handle, *many]) == [large.sum(), *(200_000.0 * k for k in range(12))]
+    assert cluster.gather([nested]) == [2 * large.sum()]
+
+
+def test_references_are_filled_also_inside_sent_arguments():
+    handed = [[10, 20], (Reference(0, 1), "x")]
+    assert filled([Reference(0, 0), (Reference(1, None), 3)], handed) == [10, ((20, "x"), 3)]
+
+
+def test_a_persisted_array_is_read_from_the_cluster(cluster, process_cluster):
+    array = process_cluster.persist(da.arange(6, chunks=3))
+    calls = [(array.blocks[0],), (array.blocks[1],)]
+    parts = cluster.gather(cluster.load(np.copy, calls))
+    assert [part.tolist() for part in parts] == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_the_scheduler_keeps_nothing_of_what_is_done(cluster, process_cluster):
+    def tasks(dask_scheduler):
+        return len(dask_scheduler.tasks)
+
+    blocks = cluster.load(np.copy, arrays(3, 4))
+    cluster.gather(blocks)
+    before = process_cluster.run_on_scheduler(tasks)
+    for _ in range(20):
+        cluster.gather(cluster.submit_all(np.add, [(block, np.ones(1)) for block in blocks]))
+    deadline = time.monotonic() + 10
+    while process_cluster.run_on_scheduler(tasks) > before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert process_cluster.run_on_scheduler(tasks) == before
+
+
+def test_lost_blocks_are_loaded_again_and_work_follows_them(watch_strays):
+    with local_cluster(2, 1) as client:
+        cluster = Cluster(client, Inline())
+        blocks = cluster.load(np.copy, arrays(1, 2, 3, 4, 5, 6))
+        before = cluster.gather(cluster.submit_all(np.sum, [(block,) for block in blocks]))
+        places = cluster.gather(cluster.submit_all(whereabouts, [(block,) for block in blocks]))
+        lost = blocks[0].home.worker
+        os.kill(places[0], signal.SIGKILL)
+        while lost in client.nthreads():
+            time.sleep(0.05)
+        again = cluster.submit_all(np.sum, [(block,) for block in blocks])
+        assert cluster.gather(again) == before
+        assert {block.home.worker for block in blocks} <= set(client.nthreads())
+        strays = watch_strays(client)
+        assert cluster.gather(cluster.submit_all(np.sum, [(block,) for block in blocks])) == before
+        assert strays.placed > 0
+        assert strays.strays == []
+
+
+def die(_):
+    os._exit(1)
+
+
+def test_work_that_kills_its_workers_is_told_so():
+    with local_cluster(1, 1) as client:
+        client.cluster.scheduler.allowed_failures = 0
+        cluster = Cluster(client, Inline())
+        (block,) = cluster.load(np.copy, arrays(3))
+        with pytest.raises(ClusterError, match=r"workers died .* memory"):
+            cluster.gather([cluster.submit(die, block)])
+
+
+def test_a_scheduler_that_goes_away_is_told_so():
+    with local_cluster(1, 1, processes=False) as client:
+        cluster = Cluster(client, Inline())
+        handle = cluster.submit(time.sleep, 2)
+        client.close()
+        with pytest.raises(ClusterError, match=r"cluster lost the work"):
+            cluster.gather([handle])
+
+
+def test_without_a_worker_it_says_how_to_start_one(monkeypatch):
+    monkeypatch.setattr(distributed, "WORKERS_TIMEOUT", 0.2)
+    with (
+        local_cluster(0, 1, processes=False) as client,
+        pytest.raises(ClusterError, match=r"no worker joined .*`dask worker"),
+    ):
+        Cluster(client, Inline())
+
+
+def test_workers_of_another_version_are_refused(threaded_cluster, monkeypatch):
+    versions = iter(["9.9", "0.0"])
+    monkeypatch.setattr(distributed, "package_version", lambda: next(versions))
+    with pytest.raises(ClusterError, match=r"worker inproc.*mtlirt is 0\.0, in this process 9\.9"):
+        Cluster(threaded_cluster, Inline())
+
+
+def test_a_worker_that_cannot_run_it_is_refused(threaded_cluster, monkeypatch):
+    def broken():
+        broken.calls += 1
+        if broken.calls > 1:
+            raise ModuleNotFoundError("No module named 'mtlirt'")
+        return "1"
+
+    broken.calls = 0
+    monkeypatch.setattr(distributed, "package_version", broken)
+    with pytest.raises(ClusterError, match=r"cannot run it .*No module named"):
+        Cluster(threaded_cluster, Inline())
+
+
+@pytest.mark.parametrize("client", ["tcp://127.0.0.1:8786", 3])
+def test_what_is_no_client_is_bad_use(client):
+    with pytest.raises(InputError, match=r"is not a .* Client"):
+        Cluster(client, Inline())
+
+
+@pytest.mark.parametrize("address", ["nonsense", "127.0.0.1"])
+def test_what_is_no_address_is_bad_use(address):
+    with pytest.raises(InputError, match=r"scheduler .*give an address"), connected(address):
+        pass
+
+
+def test_an_address_without_a_scheduler_is_told_so(monkeypatch):
+    import dask
+
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "0.3s"}),
+        pytest.raises(ClusterError, match=r"cannot reach a scheduler at tcp://127.0.0.1:1"),
+        connected("tcp://127.0.0.1:1"),
+    ):
+        pass
+
+
+def test_a_separate_scheduler_is_reached_by_its_address(separate_scheduler):
+    with connected(separate_scheduler) as client:
+        assert isinstance(client, Client)
+        cluster = Cluster(client, Inline())
+        assert cluster.gather([cluster.submit(operator.add, 1, 2)]) == [3]
+    with connected(separate_scheduler) as client:  # it lives on
+        assert len(client.nthreads()) >= 1
+
+
+def test_homes_are_found_in_order():
+    one, two = Home("a", 0), Home("b", 1)
+    handles = [distributed.Handle(None, 0, home) for home in (None, one, two)]
+    assert list(homes([1, [handles[0], (handles[2],)], handles[1]])) == [two, one]
