@@ -15,8 +15,10 @@ import typer
 from mtlirt.cli.fit import fit
 from mtlirt.cli.ingest import ingest
 from mtlirt.cli.leaderboard import leaderboard
+from mtlirt.cli.run import run_job
 from mtlirt.cli.score import score
 from mtlirt.cli.simulate import simulate
+from mtlirt.cluster.errors import ClusterError
 from mtlirt.errors import InputError
 from mtlirt.storage.errors import StorageError
 
@@ -42,6 +44,7 @@ app.command()(ingest)
 app.command()(fit)
 app.command()(score)
 app.command()(leaderboard)
+app.command("run")(run_job)
 
 
 def main() -> None:
@@ -71,7 +74,7 @@ def run(arguments: Sequence[str]) -> int:
     except InputError as error:
         _tell(error, str(error), settings)
         return BAD_USE
-    except (StorageError, OSError) as error:
+    except (StorageError, ClusterError, OSError) as error:
         _tell(error, str(error), settings)
         return FAILED
     return status if isinstance(status, int) else DONE

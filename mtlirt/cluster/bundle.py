@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,26 +21,40 @@ class Reference:
     """
 
     number: int
-    position: int | None
+    position: int | None = None
+
+    def at(self, position: int) -> Reference:
+        """The result at a position of the list."""
+        return Reference(self.number, position)
+
+
+def packed(calls: Sequence[tuple[Any, ...]], size: int) -> list[bytes]:
+    """Arguments as bytes, in parts of at most so many, one at least.
+
+    Arrays come out of them writable, so that compiled functions meet one kind of array only.
+    """
+    data = pickle.dumps(calls, protocol=4)
+    return [data[start : start + size] for start in range(0, len(data), size)]
 
 
 def run_calls(
-    function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], handed: Sequence[Any]
+    function: Callable[..., Any], sent: bytes, parcels: Sequence[bytes], handed: Sequence[Any]
 ) -> list[Any]:
-    """Results of ``function(*call)`` for each call, its references replaced."""
-    return [function(*call) for call in filled(calls, handed)]
+    """Results of ``function(*call)`` for each of the packed calls, their references replaced."""
+    calls = pickle.loads(b"".join([sent, *parcels]))
+    return [function(*filled(call, handed)) for call in calls]
 
 
 def filled(value: Any, handed: Sequence[Any]) -> Any:
     """The value with every reference in it, also inside lists and tuples, replaced."""
     if isinstance(value, Reference):
         found = handed[value.number]
-        return filled(found, handed) if value.position is None else found[value.position]
+        return found if value.position is None else found[value.position]
     if type(value) in (list, tuple):
         return type(value)(filled(part, handed) for part in value)
     return value
 
 
-def parameter(value: Any) -> Any:
-    """The value: a task that carries an argument, run again where its result is lost."""
-    return value
+def parcel(part: bytes) -> bytes:
+    """A part of the arguments of another task; it has a task, so it is sent again where lost."""
+    return part

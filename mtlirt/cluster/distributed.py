@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,11 +11,10 @@ from importlib.metadata import version
 from typing import Any
 
 import dask.array as da
-from dask.sizeof import sizeof
 from distributed import CancelledError, Client, Future, KilledWorker, wait
 from distributed.comm.core import CommClosedError
 
-from mtlirt.cluster.bundle import Reference, parameter, run_calls
+from mtlirt.cluster.bundle import Reference, packed, parcel, run_calls
 from mtlirt.cluster.errors import ClusterError
 from mtlirt.cluster.local import Inline, Threads
 from mtlirt.errors import InputError
@@ -22,8 +22,11 @@ from mtlirt.errors import InputError
 WORKERS_TIMEOUT = 60
 """Seconds to wait for the first worker."""
 
+LOOK_SECONDS = 0.5
+"""How often to look for lost workers."""
+
 TASK_BYTES = 2**22
-"""Arguments beyond this travel by tasks of their own, so that no task's description is large."""
+"""What arguments take beyond this travels by further tasks, so that no task is large to send."""
 
 
 @dataclass(frozen=True)
@@ -83,20 +86,35 @@ class Cluster:
         self.here = here
         self._client = client
         self._placed: weakref.WeakSet[Handle] = weakref.WeakSet()
+        self._look_again = 0.0
         with translating():
             check_workers(client)
 
-    def load(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Handle]:
-        """Start the calls, the largest first, each on the thread that holds least."""
-        sizes = [sum(arg.size for arg in call if isinstance(arg, da.Array)) for call in calls]
+    def load(
+        self, function: Callable[..., Any], groups: Sequence[Sequence[tuple[Any, ...]]]
+    ) -> list[list[Handle]]:
+        """Start the calls, the largest groups first, on the thread that holds least.
+
+        A group larger than a thread's fair share goes to the threads call by call.
+        """
+        sizes = [[size_of(call) for call in calls] for calls in groups]
         held = dict.fromkeys(self._threads(), 0)
-        handles: dict[int, Handle] = {}
-        for k in sorted(range(len(calls)), key=lambda k: sizes[k], reverse=True):
+        share = sum(map(sum, sizes)) / len(held)
+        loaded: list[list[Handle]] = [[] for _ in groups]
+        for g in sorted(range(len(groups)), key=lambda g: sum(sizes[g]), reverse=True):
+            whole = sum(sizes[g]) <= share or len(groups[g]) == 1
             home = min(held, key=lambda home: held[home])
-            held[home] += sizes[k]
-            call = tuple(self._computed(arg, home) for arg in calls[k])
-            (handles[k],) = self._start(home, function, [call])
-        return [handles[k] for k in range(len(calls))]
+            for call, size in zip(groups[g], sizes[g], strict=True):
+                if not whole:
+                    home = min(held, key=lambda home: held[home])
+                held[home] += size
+                ready = tuple(self._computed(arg, home) for arg in call)
+                loaded[g] += self._start(home, function, [ready])
+        return loaded
+
+    def together(self, handles: Sequence[Handle]) -> bool:
+        """Whether they have one home."""
+        return len({handle.home for handle in handles}) == 1
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Handle:
         """Start the function at the home of the first result among its arguments that has one."""
@@ -128,10 +146,12 @@ class Cluster:
         self, home: Home | None, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]
     ) -> list[Handle]:
         """Start calls as one task."""
-        task = Packing(self._client, home)
-        packed = task.packed(list(calls), TASK_BYTES)
+        numbered: dict[Any, tuple[int, Future[Any]]] = {}
+        sent, *more = packed(referring(list(calls), numbered), TASK_BYTES)
+        handed = [future for _, future in numbered.values()]
+        parcels = [self._client.submit(parcel, part, pure=False, **at(home)) for part in more]
         future = self._client.submit(
-            run_calls, function, packed, task.futures, pure=False, **at(home)
+            run_calls, function, sent, parcels, handed, pure=False, **at(home)
         )
         handles = [Handle(future, position, home) for position in range(len(calls))]
         if home is not None:
@@ -154,8 +174,14 @@ class Cluster:
         )
 
     def _find_lost(self) -> None:
-        """Give what lived on lost workers a new home: where it was made again."""
+        """Give what lived on lost workers a new home: where it was made again.
+
+        Looks at most once every `LOOK_SECONDS`; what lived together stays so where it can.
+        """
+        if time.monotonic() < self._look_again:
+            return
         threads = self._threads()
+        self._look_again = time.monotonic() + LOOK_SECONDS
         alive = {home.worker for home in threads}
         lost = [h for h in self._placed if h.home is not None and h.home.worker not in alive]
         if not lost:
@@ -164,56 +190,27 @@ class Cluster:
         with translating(), self._client.as_current():
             wait(list(futures.values()))
             holders = self._client.who_has(list(futures.values()))
-        shared = dict.fromkeys(threads, 0)
-        moved: dict[Any, Home] = {}
-        for key in futures:
-            near = [home for home in threads if home.worker in holders.get(key, ())] or threads
-            moved[key] = min(near, key=lambda home: shared[home])
-            shared[moved[key]] += 1
-        for handle in lost:
-            handle.home = moved[handle.future.key]
+        moved: dict[tuple[Home | None, str], Home] = {}
+        for handle in sorted(lost, key=lambda handle: str(handle.future.key)):
+            worker = min(holders.get(handle.future.key) or alive)
+            if (handle.home, worker) not in moved:
+                near = [home for home in threads if home.worker == worker] or threads
+                moved[handle.home, worker] = near[len(moved) % len(near)]
+            handle.home = moved[handle.home, worker]
 
 
-class Packing:
-    """Arguments of one task, made ready to travel.
+def referring(value: Any, numbered: dict[Any, tuple[int, Future[Any]]]) -> Any:
+    """The value with a reference for every result in it, also inside lists and tuples.
 
-    Attributes
-    ----------
-    futures
-        What the task needs that is on the cluster, in the order of the references to it.
+    The futures that the references mean are added by their keys, with their numbers.
     """
-
-    def __init__(self, client: Client, home: Home | None) -> None:
-        self.futures: list[Future[Any]] = []
-        self._client = client
-        self._home = home
-        self._numbers: dict[Any, int] = {}
-
-    def packed(self, value: Any, room: float) -> Any:
-        """A value with references for results, and for parts that are too large for the room."""
-        size = sizeof(value)
-        if size <= room:
-            return self._referring(value)
-        if size > TASK_BYTES and type(value) in (list, tuple):
-            return type(value)(self.packed(part, room / len(value)) for part in value)
-        return self._reference(
-            self._client.submit(parameter, self._referring(value), pure=False, **at(self._home))
-        )
-
-    def _referring(self, value: Any) -> Any:
-        if isinstance(value, Handle):
-            return self._reference(value.future, value.position)
-        if isinstance(value, Future):
-            return self._reference(value)
-        if type(value) in (list, tuple):
-            return type(value)(map(self._referring, value))
-        return value
-
-    def _reference(self, future: Future[Any], position: int | None = None) -> Reference:
-        number = self._numbers.setdefault(future.key, len(self.futures))
-        if number == len(self.futures):
-            self.futures.append(future)
-        return Reference(number, position)
+    if isinstance(value, Handle):
+        return referring(value.future, numbered).at(value.position)
+    if isinstance(value, Future):
+        return Reference(numbered.setdefault(value.key, (len(numbered), value))[0])
+    if type(value) in (list, tuple):
+        return type(value)(referring(part, numbered) for part in value)
+    return value
 
 
 def check_workers(client: Client) -> None:
@@ -233,6 +230,11 @@ def check_workers(client: Client) -> None:
                 f"worker {worker}: mtlirt is {found}, in this process {mine}; install one version "
                 "everywhere"
             )
+
+
+def size_of(call: Sequence[Any]) -> int:
+    """The cells of the Dask arrays in a call."""
+    return sum(int(arg.size) for arg in call if isinstance(arg, da.Array))
 
 
 def package_version() -> str:

@@ -20,12 +20,18 @@ class Executor(Protocol):
     def here(self) -> Executor:
         """Runs functions in this process, for small work on values at hand."""
 
-    def load(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Start ``function(*call)`` for each call and return handles of the results.
+    def load(
+        self, function: Callable[..., Any], groups: Sequence[Sequence[tuple[Any, ...]]]
+    ) -> list[list[Any]]:
+        """Start ``function(*call)`` for each call of each group and return handles of the results.
 
-        Dask arrays among the arguments are computed first, where the function then runs. The
-        calls are spread by the sizes of their arrays, and work on a result goes to where it is.
+        Dask arrays among the arguments are computed first, where the function then runs. Calls
+        are spread by the sizes of their arrays, those of a group together unless it is larger
+        than its share; work on a result goes to where it is.
         """
+
+    def together(self, handles: Sequence[Any]) -> bool:
+        """Whether work on all these results is best done by one task."""
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
         """Start ``function(*args)`` and return a handle of its result.

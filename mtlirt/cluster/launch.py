@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import dask
@@ -23,25 +24,75 @@ OWN_SCHEDULER = {
 """What a scheduler of ours is told: blocks stay where they are, workers may come and go."""
 
 
+@dataclass(frozen=True)
+class ClusterOptions:
+    """Where work runs: in this process, unless a scheduler or a number of workers is given.
+
+    Attributes
+    ----------
+    scheduler
+        Address of a running scheduler, such as ``tcp://HOST:8786``.
+    workers
+        Workers of a cluster on this machine that is started for the work.
+    threads
+        Threads of each of them, or of this process where there are none; None shares the cores
+        out.
+    processes
+        Whether each of them is a process, or a part of this one.
+    """
+
+    scheduler: str | None = None
+    workers: int | None = None
+    threads: int | None = None
+    processes: bool = True
+
+    def __post_init__(self) -> None:
+        if self.scheduler is not None and self.workers is not None:
+            raise InputError(
+                f"scheduler {self.scheduler} has workers of its own; leave workers {self.workers} "
+                "out, or the scheduler"
+            )
+        for name in ("workers", "threads"):
+            value = getattr(self, name)
+            if value is not None and (type(value) is not int or value < 1):
+                raise InputError(f"{name} {value!r} is not a whole number from 1 up")
+
+
 @contextmanager
-def connected(address: str) -> Iterator[Client]:
-    """A client of the scheduler at an address, closed in the end; the cluster goes on.
+def open_client(options: ClusterOptions) -> Iterator[Client | None]:
+    """A client as asked for, closed in the end; None for this process.
 
     Raises
     ------
     InputError
-        If it is no address.
+        If the scheduler's address is none.
     ClusterError
         If there is no scheduler in reach.
     """
+    if options.scheduler is not None:
+        with connected(options.scheduler) as client:
+            yield client
+    elif options.workers is not None:
+        with local_cluster(options.workers, options.threads, processes=options.processes) as client:
+            yield client
+    else:
+        yield None
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Client]:
+    """A client of the scheduler at an address; the cluster lives on."""
     from distributed import Client
+    from distributed.comm.addressing import get_address_host_port
 
     try:
-        client = Client(address, set_as_default=False)
+        get_address_host_port(address)
     except ValueError as error:
         raise InputError(
             f"scheduler {address!r}: {error}; give an address like tcp://HOST:8786"
         ) from error
+    try:
+        client = Client(address, set_as_default=False)
     except OSError as error:
         raise ClusterError(f"cannot reach a scheduler at {address}: {error}") from error
     with client:
@@ -56,12 +107,8 @@ def local_cluster(
 
     Parameters
     ----------
-    workers
-        How many.
-    threads
-        Threads of each; None shares the cores out.
-    processes
-        Whether every worker is a process, or a part of this one.
+    workers, threads, processes
+        See `ClusterOptions`.
     """
     from distributed import Client, LocalCluster
 
@@ -69,7 +116,7 @@ def local_cluster(
         dask.config.set(OWN_SCHEDULER),
         LocalCluster(
             n_workers=workers,
-            threads_per_worker=threads or max(1, (os.cpu_count() or 1) // workers),
+            threads_per_worker=threads or max(1, (os.cpu_count() or 1) // max(1, workers)),
             processes=processes,
             dashboard_address="127.0.0.1:0",
         ) as cluster,

@@ -19,9 +19,15 @@ class Inline:
         """Itself."""
         return self
 
-    def load(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def load(
+        self, function: Callable[..., Any], groups: Sequence[Sequence[tuple[Any, ...]]]
+    ) -> list[list[Any]]:
         """Compute the arrays of each call and call the function."""
-        return [in_thread(function, call) for call in calls]
+        return [[in_thread(function, call) for call in calls] for calls in groups]
+
+    def together(self, handles: Sequence[Any]) -> bool:
+        """Always, if there are any: there is one thread."""
+        return bool(handles)
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call the function."""
@@ -54,10 +60,16 @@ class Threads:
         return self
 
     def load(
-        self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]
-    ) -> list[Future[Any]]:
+        self, function: Callable[..., Any], groups: Sequence[Sequence[tuple[Any, ...]]]
+    ) -> list[list[Future[Any]]]:
         """Queue the function for each call, with its arrays computed in its thread."""
-        return [self._pool.submit(in_thread, function, call) for call in calls]
+        return [
+            [self._pool.submit(in_thread, function, call) for call in calls] for calls in groups
+        ]
+
+    def together(self, handles: Sequence[Any]) -> bool:
+        """Only a result by itself: several are work for several threads."""
+        return len(handles) == 1
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
         """Queue the function."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import dask.array as da
 import numpy as np
 import numpy.typing as npt
 
@@ -37,6 +38,8 @@ class PlacedDomain:
         Answered cells and successes by model, 0 where the model did not take the domain.
     largest_attempts
         Most attempts behind any cell.
+    together
+        Whether one task works on all blocks.
     """
 
     name: str
@@ -49,6 +52,7 @@ class PlacedDomain:
     answered: npt.NDArray[np.int64]
     score: Float
     largest_attempts: float
+    together: bool
 
     @property
     def models(self) -> Index:
@@ -59,11 +63,6 @@ class PlacedDomain:
     def size(self) -> int:
         """Number of cells of its blocks."""
         return sum(map(len, self.takers)) * len(self.cells)
-
-    @property
-    def unsplit(self) -> bool:
-        """Whether the domain is one block."""
-        return len(self.blocks) == 1 and len(self.columns) == 1
 
     @property
     def complete(self) -> bool:
@@ -119,31 +118,29 @@ def place(
     else:
         data = {name: one_item_chunk(responses.domains[name]) for name in columns}
         picked = dict(columns)
-    calls = [
-        (
-            name,
-            picked[name],
-            part.array.blocks[i, j],
-            None if part.trials is None else part.trials.rechunk(part.array.chunks).blocks[i, j],
-        )
-        for name, part in data.items()
-        for i, j in np.ndindex(part.array.numblocks)
-    ]
-    loaded = executor.load(read_block, calls)
-    counted = executor.gather(executor.submit_all(count_block, [(block,) for block in loaded]))
-    blocks, counts = iter(loaded), iter(counted)
+    loaded = executor.load(
+        read_block, [block_calls(name, part, picked[name]) for name, part in data.items()]
+    )
+    calls = [(block,) for blocks in loaded for block in blocks]
+    counts = iter(executor.gather(executor.submit_all(count_block, calls)))
+    placed = []
+    for (name, part), blocks in zip(data.items(), loaded, strict=True):
+        counted = list(itertools.islice(counts, len(blocks)))
+        placed.append(placed_domain(executor, name, part, picked[name], blocks, counted))
+    return placed
+
+
+def block_calls(
+    name: str, data: DomainResponses, columns: Index | None
+) -> list[tuple[str, Index | None, da.Array, da.Array | None]]:
+    """Arguments of `read_block` for each block of a domain, its arrays not yet computed."""
+    array, trials = data.array, data.trials
+    if trials is not None:
+        trials = trials.rechunk(array.chunks)
     return [
-        placed_domain(
-            executor, name, part, picked[name], grid_like(part, blocks), grid_like(part, counts)
-        )
-        for name, part in data.items()
+        (name, columns, array.blocks[i, j], None if trials is None else trials.blocks[i, j])
+        for i, j in np.ndindex(array.numblocks)
     ]
-
-
-def grid_like(data: DomainResponses, blocks: Iterator[Any]) -> list[list[Any]]:
-    """The next blocks of an iteration, by the model chunks and item chunks of a domain."""
-    rows, columns = data.array.numblocks
-    return grid_of(list(itertools.islice(blocks, rows * columns)), columns)
 
 
 def grid_of(blocks: Sequence[Any], columns: int) -> list[list[Any]]:
@@ -162,10 +159,11 @@ def placed_domain(
     name: str,
     data: DomainResponses,
     picked: Index | None,
-    blocks: list[list[Any]],
-    counts: list[list[BlockCounts]],
+    loaded: list[Any],
+    counted: list[BlockCounts],
 ) -> PlacedDomain:
     """Assemble one domain from its counted blocks."""
+    blocks, counts = (grid_of(parts, data.array.numblocks[1]) for parts in (loaded, counted))
     answered = np.concatenate([sum(c.model_cells for c in row) for row in counts])
     score = np.concatenate([sum(c.model_successes for c in row) for row in counts])
     starts = np.cumsum([0, *data.array.chunks[0]])
@@ -192,7 +190,8 @@ def placed_domain(
         cells=cells,
         answered=answered,
         score=score,
-        largest_attempts=max((c.largest_attempts for row in counts for c in row), default=1.0),
+        largest_attempts=max((c.largest_attempts for c in counted), default=1.0),
+        together=executor.together([block for row in kept for block in row]),
     )
 
 
@@ -210,6 +209,7 @@ def untouched(name: str, models: int) -> PlacedDomain:
         answered=np.zeros(models, np.int64),
         score=np.zeros(models),
         largest_attempts=1.0,
+        together=False,
     )
 
 

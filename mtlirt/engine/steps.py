@@ -1,4 +1,4 @@
-"""Run a step for all domains at once: whole domains as one task, split ones as many."""
+"""Run a step for all domains at once: one task where blocks are together, else many."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def start_steps(
     domains: Sequence[PlacedDomain],
     calls: Sequence[tuple[Any, ...]],
 ) -> list[Any]:
-    """Start a step for all domains; a handle of each unsplit one, what the step returns of others.
+    """Start a step for all domains; handles of those together, what the step returns of others.
 
     Parameters
     ----------
     step
-        Called as ``step(executor, blocks, *call)``; for an unsplit domain where its block is.
+        Called as ``step(executor, blocks, *call)``; by one task where the blocks are together.
     calls
         Its further arguments, domain by domain.
     """
     largest_first = sorted(range(len(domains)), key=lambda t: domains[t].size, reverse=True)
-    whole = [t for t in largest_first if domains[t].unsplit]
+    whole = [t for t in largest_first if domains[t].together]
     handles = executor.submit_all(in_place, [(step, domains[t].blocks, calls[t]) for t in whole])
     started = dict(zip(whole, handles, strict=True))
     for t in largest_first:
@@ -51,7 +51,7 @@ def run_steps(
 ) -> list[Any]:
     """The results of a step for all domains; see `start_steps`."""
     results = start_steps(executor, step, domains, calls)
-    whole = [t for t, domain in enumerate(domains) if domain.unsplit]
+    whole = [t for t, domain in enumerate(domains) if domain.together]
     for t, found in zip(whole, executor.gather([results[t] for t in whole]), strict=True):
         results[t] = found
     return results

@@ -12,7 +12,7 @@ import pytest
 from distributed import Client
 
 from mtlirt.cluster import distributed
-from mtlirt.cluster.bundle import Reference, filled
+from mtlirt.cluster.bundle import Reference, filled, packed, run_calls
 from mtlirt.cluster.distributed import Cluster, Home, homes
 from mtlirt.cluster.errors import ClusterError
 from mtlirt.cluster.launch import connected, local_cluster
@@ -25,8 +25,10 @@ def cluster(process_cluster):
     return Cluster(process_cluster, Inline())
 
 
-def arrays(*sizes):
-    return [(da.full(size, size, chunks=-1),) for size in sizes]
+def loaded(cluster, *sizes):
+    """Blocks of these sizes, each a group of its own."""
+    calls = [[(da.full(size, size, chunks=-1),)] for size in sizes]
+    return [handle for (handle,) in cluster.load(np.copy, calls)]
 
 
 def whereabouts(_):
@@ -34,22 +36,33 @@ def whereabouts(_):
 
 
 def test_blocks_are_spread_by_size_largest_first(cluster):
-    handles = cluster.load(np.copy, arrays(1, 2, 3, 4, 5, 9))
+    handles = loaded(cluster, 1, 2, 3, 4, 5, 9)
     held = {}
     for size, handle in zip([1, 2, 3, 4, 5, 9], handles, strict=True):
         held[handle.home] = held.get(handle.home, 0) + size
     assert sorted(held.values()) == [12, 12]
 
 
+def test_groups_stay_together_unless_larger_than_their_share(cluster):
+    def calls(*sizes):
+        return [(da.full(size, size, chunks=-1),) for size in sizes]
+
+    large, *small = cluster.load(np.copy, [calls(6, 5), calls(2, 2), calls(1, 3), calls(1)])
+    assert not cluster.together(large)
+    assert all(map(cluster.together, small))
+    homes_of_small = {handle.home for group in small for handle in group}
+    assert len(homes_of_small) == 2
+
+
 def test_threads_of_all_workers_come_before_a_second_thread_of_any(threaded_cluster):
     cluster = Cluster(threaded_cluster, Inline())
-    first, second = cluster.load(np.copy, arrays(1, 1))
+    first, second = loaded(cluster, 1, 1)
     assert first.home.worker == second.home.worker
     assert {first.home.thread, second.home.thread} == {0, 1}
 
 
 def test_work_goes_where_its_first_block_is(cluster):
-    one, two = cluster.load(np.copy, arrays(5, 4))
+    one, two = loaded(cluster, 5, 4)
     assert one.home != two.home
     places = cluster.gather([cluster.submit(whereabouts, block) for block in [one, two, one, two]])
     assert places == [places[0], places[1]] * 2
@@ -60,14 +73,14 @@ def test_work_goes_where_its_first_block_is(cluster):
 
 
 def test_calls_with_one_home_are_one_task(cluster):
-    blocks = cluster.load(np.copy, arrays(1, 2, 3, 4, 5, 6))
+    blocks = loaded(cluster, 1, 2, 3, 4, 5, 6)
     handles = cluster.submit_all(np.sum, [(block,) for block in blocks])
     assert len({handle.future.key for handle in handles}) == 2
     assert cluster.gather(handles) == [size**2 for size in range(1, 7)]
 
 
 def test_a_large_argument_travels_by_a_task_of_its_own(cluster):
-    large = np.arange(1_000_000.0)  # 8 MB; the client warns of tasks beyond 10
+    large = np.arange(2_000_000.0)  # 16 MB; the client warns of tasks beyond 10
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         handle = cluster.submit(np.sum, large)
@@ -77,15 +90,28 @@ def test_a_large_argument_travels_by_a_task_of_its_own(cluster):
     assert cluster.gather([nested]) == [2 * large.sum()]
 
 
-def test_references_are_filled_also_inside_sent_arguments():
-    handed = [[10, 20], (Reference(0, 1), "x")]
-    assert filled([Reference(0, 0), (Reference(1, None), 3)], handed) == [10, ((20, "x"), 3)]
+def test_references_are_filled():
+    handed = [[10, 20], "x"]
+    assert filled([Reference(0, 1), (Reference(1, None), 3)], handed) == [20, ("x", 3)]
+
+
+@pytest.mark.parametrize("size", [1, 7, 10**6])
+def test_arguments_are_packed_in_parts_and_arrays_come_out_writable(size):
+    array = np.arange(3.0)
+    array.flags.writeable = False
+    sent, *parcels = packed([(array, 1), (array, 2)], size)
+    assert max(map(len, [sent, *parcels])) <= size
+
+    def writable(values, number):
+        return values.flags.writeable, values.sum() + number
+
+    assert run_calls(writable, sent, parcels, []) == [(True, 4.0), (True, 5.0)]
 
 
 def test_a_persisted_array_is_read_from_the_cluster(cluster, process_cluster):
     array = process_cluster.persist(da.arange(6, chunks=3))
-    calls = [(array.blocks[0],), (array.blocks[1],)]
-    parts = cluster.gather(cluster.load(np.copy, calls))
+    (blocks,) = cluster.load(np.copy, [[(array.blocks[0],), (array.blocks[1],)]])
+    parts = cluster.gather(blocks)
     assert [part.tolist() for part in parts] == [[0, 1, 2], [3, 4, 5]]
 
 
@@ -93,7 +119,7 @@ def test_the_scheduler_keeps_nothing_of_what_is_done(cluster, process_cluster):
     def tasks(dask_scheduler):
         return len(dask_scheduler.tasks)
 
-    blocks = cluster.load(np.copy, arrays(3, 4))
+    blocks = loaded(cluster, 3, 4)
     cluster.gather(blocks)
     before = process_cluster.run_on_scheduler(tasks)
     for _ in range(20):
@@ -107,13 +133,14 @@ def test_the_scheduler_keeps_nothing_of_what_is_done(cluster, process_cluster):
 def test_lost_blocks_are_loaded_again_and_work_follows_them(watch_strays):
     with local_cluster(2, 1) as client:
         cluster = Cluster(client, Inline())
-        blocks = cluster.load(np.copy, arrays(1, 2, 3, 4, 5, 6))
+        blocks = loaded(cluster, 1, 2, 3, 4, 5, 6)
         before = cluster.gather(cluster.submit_all(np.sum, [(block,) for block in blocks]))
         places = cluster.gather(cluster.submit_all(whereabouts, [(block,) for block in blocks]))
         lost = blocks[0].home.worker
         os.kill(places[0], signal.SIGKILL)
         while lost in client.nthreads():
             time.sleep(0.05)
+        time.sleep(distributed.LOOK_SECONDS)
         again = cluster.submit_all(np.sum, [(block,) for block in blocks])
         assert cluster.gather(again) == before
         assert {block.home.worker for block in blocks} <= set(client.nthreads())
@@ -131,7 +158,7 @@ def test_work_that_kills_its_workers_is_told_so():
     with local_cluster(1, 1) as client:
         client.cluster.scheduler.allowed_failures = 0
         cluster = Cluster(client, Inline())
-        (block,) = cluster.load(np.copy, arrays(3))
+        (block,) = loaded(cluster, 3)
         with pytest.raises(ClusterError, match=r"workers died .* memory"):
             cluster.gather([cluster.submit(die, block)])
 

@@ -71,14 +71,16 @@ def test_named_tuples_pass_unchanged(executor):
 def test_arrays_are_computed_where_they_are_loaded(executor):
     array = da.arange(12, chunks=4) * 2
     calls = [(k, array.blocks[k], None) for k in range(3)]
-    loaded = executor.load(lambda k, values, none: (k, values.tolist(), none), calls)
-    assert executor.gather(loaded) == [
-        (0, [0, 2, 4, 6], None), (1, [8, 10, 12, 14], None), (2, [16, 18, 20, 22], None),
+    groups = [calls[:2], calls[2:], []]
+    loaded = executor.load(lambda k, values, none: (k, values.tolist(), none), groups)
+    assert [executor.gather(group) for group in loaded] == [
+        [(0, [0, 2, 4, 6], None), (1, [8, 10, 12, 14], None)], [(2, [16, 18, 20, 22], None)], [],
     ]  # fmt: skip
 
 
 def test_many_calls_at_once_give_their_results_in_order(executor):
-    loaded = executor.load(np.copy, [(da.full(size, size, chunks=-1),) for size in range(1, 9)])
+    arrays = [[(da.full(size, size, chunks=-1),)] for size in range(1, 9)]
+    loaded = [handle for (handle,) in executor.load(np.copy, arrays)]
     doubled = executor.submit_all(np.multiply, [(handle, 2) for handle in loaded])
     sums = executor.submit_all(
         lambda parts, more: float(sum(map(np.sum, parts)) + more),

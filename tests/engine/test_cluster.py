@@ -19,11 +19,11 @@ CLOSE = 1e-8
 
 
 def simulated(missing, models=400):
-    """Four domains of different sizes."""
+    """Four domains, one of them larger than the others together."""
     rng = np.random.default_rng(5)
     factor = rng.normal(size=models)
     out = {}
-    for name, items in (("algebra", 90), ("biology", 60), ("chess", 25), ("drama", 40)):
+    for name, items in (("algebra", 110), ("biology", 40), ("chess", 25), ("drama", 30)):
         trait = 0.8 * factor + 0.6 * rng.normal(size=models)
         eta = trait[:, None] * rng.normal(1.0, 0.4, items) + rng.normal(size=items)
         block = (rng.random(eta.shape) < 1 / (1 + np.exp(-eta))).astype(np.int8)
@@ -36,9 +36,9 @@ def simulated(missing, models=400):
 
 @pytest.fixture(scope="module", params=["complete", "missing", "split"])
 def store(request, tmp_path_factory):
-    """A response store: whole domains, complete or not; and one split both ways."""
+    """A response store: every domain a block, complete or not; or all split both ways."""
     arrays = simulated(missing=request.param != "complete")
-    chunks = (250, 60) if request.param == "split" else (400, 90)
+    chunks = (250, 60) if request.param == "split" else (400, 110)
     url = str(tmp_path_factory.mktemp("cluster") / "store")
     responses = from_arrays({name: da.from_array(block) for name, block in arrays.items()})
     write_responses(responses, url, history={}, chunks=chunks)

@@ -1,0 +1,34 @@
+"""``mtlirt run``: a job file to what it asks for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mtlirt.cli.refit import print_refit
+from mtlirt.cli.stderr import round_progress
+
+
+def run_job(
+    job: Annotated[
+        Path, typer.Argument(metavar="JOB", help="A job file (TOML).", show_default=False)
+    ],
+    top: Annotated[int, typer.Option(min=1, help="Models to print.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Run a job file; its paths are relative to the folder it is run in."""
+    from mtlirt.jobs.read import read_job
+    from mtlirt.jobs.refit import refit
+
+    asked = read_job(job)
+    with round_progress() as listener:
+        done = refit(
+            asked.responses.url,
+            asked.snapshots.url,
+            asked.fit.options,
+            asked.cluster.options,
+            listener,
+        )
+    print_refit(done, top, as_json)

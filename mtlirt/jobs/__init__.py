@@ -1,0 +1,1 @@
+"""Jobs: what a job file may say, and how each kind of job runs."""

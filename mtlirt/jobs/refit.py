@@ -1,0 +1,96 @@
+"""A refit: the responses of a store fitted, and the fit published."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from mtlirt.cluster.launch import ClusterOptions, open_client
+from mtlirt.engine.fit import fit
+from mtlirt.engine.options import FitOptions
+from mtlirt.engine.rounds import RoundEvent
+from mtlirt.responses.store import open_responses
+from mtlirt.result import Fit
+from mtlirt.snapshots.publish import publish, snapshot_root
+from mtlirt.storage.root import open_version
+
+
+@dataclass(frozen=True)
+class Refit:
+    """A refit that is done.
+
+    Attributes
+    ----------
+    fitted
+        The fit.
+    responses, responses_version
+        What was fitted.
+    snapshots, version
+        Where it was published.
+    seconds
+        How long it all took.
+    """
+
+    fitted: Fit
+    responses: str
+    responses_version: int
+    snapshots: str
+    version: int
+    seconds: float
+
+
+def refit(
+    responses: str,
+    snapshots: str,
+    options: FitOptions,
+    cluster: ClusterOptions,
+    listener: Callable[[RoundEvent], None],
+) -> Refit:
+    """Fit the responses of a store and publish the fit.
+
+    Parameters
+    ----------
+    responses
+        A response store: URL or ``URL@VERSION``, else its latest version as of now.
+    snapshots
+        Where to publish: a URL without a version.
+    options, cluster
+        How to fit, and where the work runs.
+    listener
+        Called after every round.
+
+    Raises
+    ------
+    InputError
+        If an option, a URL or the responses are not fit for it; before any work where it can be
+        known.
+    StorageError, ClusterError
+        If a store is out of reach or damaged, or a cluster is out of reach or lost. Nothing is
+        published then.
+    """
+    began = time.perf_counter()
+    root, manifest = open_version(responses, kind="responses")
+    snapshot_root(snapshots)  # refuse what cannot be published to before the work
+    with open_client(cluster) as client:
+        fitted = fit(
+            open_responses(root.url, manifest.version),
+            estimator=options.estimator,
+            rank=options.rank,
+            priors=options.priors,
+            tolerance=options.tolerance,
+            max_rounds=options.max_rounds,
+            client=client,
+            threads=cluster.threads if client is None else None,
+            listener=listener,
+        )
+    inputs: dict[str, JsonValue] = {
+        "responses": root.location,
+        "version": manifest.version,
+        "run_id": str(manifest.run_id),
+    }
+    version = publish(fitted, snapshots, inputs=inputs)
+    seconds = time.perf_counter() - began
+    return Refit(fitted, root.location, manifest.version, snapshots, version, seconds)

@@ -1,0 +1,91 @@
+"""What a job file may say."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from mtlirt.cluster.launch import ClusterOptions
+from mtlirt.engine.options import Estimator, FitOptions
+
+Url = Annotated[str, Field(min_length=1)]
+
+
+class Table(BaseModel):
+    """A table of a job file: unknown keys and values of other types are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class ResponsesTable(Table):
+    """``[responses]``: what is fitted.
+
+    Attributes
+    ----------
+    url
+        A response store; ``URL@VERSION`` names a version, a URL alone the latest.
+    """
+
+    url: Url
+
+
+class FitTable(Table):
+    """``[fit]``: how; see `mtlirt.engine.options.FitOptions`."""
+
+    estimator: Estimator = "marginal"
+    rank: Any = "auto"
+    priors: bool = True
+    tolerance: float = 1e-3
+    max_rounds: int = 200
+
+    @property
+    def options(self) -> FitOptions:
+        """The options of the fit."""
+        return FitOptions(**self.model_dump())
+
+    @model_validator(mode="after")
+    def _check_values(self) -> Self:
+        _ = self.options
+        return self
+
+
+class ClusterTable(Table):
+    """``[cluster]``: where; see `mtlirt.cluster.launch.ClusterOptions`."""
+
+    scheduler: Url | None = None
+    workers: int | None = None
+    threads: int | None = None
+    processes: bool = True
+
+    @property
+    def options(self) -> ClusterOptions:
+        """The options of the cluster."""
+        return ClusterOptions(**self.model_dump())
+
+    @model_validator(mode="after")
+    def _check_values(self) -> Self:
+        _ = self.options
+        return self
+
+
+class SnapshotsTable(Table):
+    """``[snapshots]``: where the fit is published.
+
+    Attributes
+    ----------
+    url
+        A root of snapshots, without a version; it may be new.
+    """
+
+    url: Url
+
+
+class RefitJob(Table):
+    """A job of kind ``refit``: fit the responses of a store and publish the fit."""
+
+    kind: Literal["refit"]
+    responses: ResponsesTable
+    fit: FitTable = FitTable()
+    cluster: ClusterTable = ClusterTable()
+    snapshots: SnapshotsTable

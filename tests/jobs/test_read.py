@@ -1,0 +1,115 @@
+"""Job files: what they may say, and how errors name the key."""
+
+from pathlib import Path
+
+import pytest
+
+from mtlirt.cluster.launch import ClusterOptions
+from mtlirt.engine.options import FitOptions
+from mtlirt.errors import InputError
+from mtlirt.jobs.read import read_job
+
+LEAST = """
+kind = "refit"
+[responses]
+url = "store"
+[snapshots]
+url = "snapshots"
+"""
+
+
+@pytest.fixture
+def job(tmp_path):
+    def write(text):
+        path = tmp_path / "job.toml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_the_least_job_takes_the_defaults_of_fit(job):
+    asked = read_job(job(LEAST))
+    assert (asked.responses.url, asked.snapshots.url) == ("store", "snapshots")
+    assert asked.fit.options == FitOptions()
+    assert asked.cluster.options == ClusterOptions()
+
+
+def test_every_key_is_read(job):
+    asked = read_job(
+        job(
+            LEAST
+            + """
+            [fit]
+            estimator = "separate"
+            rank = "auto"
+            priors = false
+            tolerance = 1e-6
+            max_rounds = 7
+            [cluster]
+            workers = 3
+            threads = 2
+            processes = false
+            """
+        )
+    )
+    assert asked.fit.options == FitOptions("separate", "auto", False, 1e-6, 7)
+    assert asked.cluster.options == ClusterOptions(None, 3, 2, False)
+
+
+def test_the_job_of_the_project_is_one():
+    asked = read_job(Path(__file__).parents[2] / "jobs" / "refit.toml")
+    assert asked.cluster.workers == 2
+    assert asked.snapshots.url == "snapshots"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[fit]\ntolerence = 3", r"fit\.tolerence: unknown key; did you mean tolerance\?"),
+        ("[cluster]\nfoo = 3", r"cluster\.foo: unknown key; known are scheduler, workers"),
+        ("[clusters]\nworkers = 3", r"clusters: unknown key; did you mean cluster\?"),
+        ("[fit]\nrank = 'two'", "fit: rank 'two' is neither 'auto' nor a whole number"),
+        ("[fit]\nrank = 2.0", "fit: rank 2.0 is neither"),
+        ("[fit]\ntolerance = 1", "fit: tolerance 1.0 is not a number between 0 and 1"),
+        ("[fit]\ntolerance = nan", "fit.tolerance: nan"),
+        ("[fit]\nmax_rounds = 0", "fit: max_rounds 0 is not a whole number from 1 up"),
+        ("[fit]\npriors = 1", r"fit\.priors: 1: .*boolean"),
+        ("[fit]\nestimator = 'joined'", r"fit\.estimator: 'joined': .*'marginal'"),
+        ("[cluster]\nworkers = 0", "cluster: workers 0 is not a whole number from 1 up"),
+        ("[cluster]\nworkers = '2'", r"cluster\.workers: '2': .*integer"),
+        ("[cluster]\nworkers = true", r"cluster\.workers: True"),
+        ("[cluster]\nworkers = 2\nscheduler = 'tcp://h:1'", "cluster: scheduler .* leave workers"),
+        ("[cluster]\nscheduler = ''", r"cluster\.scheduler: ''"),
+    ],
+)
+def test_a_bad_key_or_value_is_named(job, text, told):
+    with pytest.raises(InputError, match=rf"job\.toml: {told}") as error:
+        read_job(job(LEAST + text))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "kind: is missing"),
+        ("kind = 'refit'", r"responses: is missing \(1 more\)"),
+        (LEAST.replace("refit", "fit"), "kind: 'fit': .*'refit'"),
+        ("kind = 'refit'\nresponses = 'store'", r"responses: 'store': expected a table"),
+        ("kind = 'refit'\nkind = 'refit'", "is no TOML: Cannot overwrite"),
+        ("kind = 'refit'\na\n", "is no TOML: .*line 2"),
+    ],
+)
+def test_what_is_no_job_is_told(job, text, told):
+    with pytest.raises(InputError, match=rf"job\.toml: {told}"):
+        read_job(job(text))
+
+
+def test_files_that_cannot_be_read_are_told(tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        read_job(tmp_path / "none.toml")
+    with pytest.raises(InputError, match="is a folder"):
+        read_job(tmp_path)
+    (tmp_path / "bytes.toml").write_bytes(b"\xff")
+    with pytest.raises(InputError, match="is no TOML"):
+        read_job(tmp_path / "bytes.toml")
