@@ -1,5 +1,6 @@
 """An S3 server and Dask clusters for the tests that need them."""
 
+import functools
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 import s3fs
+from botocore.loaders import JSONFileLoader
 from distributed.diagnostics.plugin import SchedulerPlugin
 
 from mtlirt.cluster.launch import local_cluster
@@ -65,7 +67,12 @@ def give_access(patch, endpoint):
             patch.delenv(name)
     for name, value in access.items():
         patch.setenv(name, value)
+    patch.setattr(JSONFileLoader, "load_file", lambda _, path: read_once(path))
     return access
+
+
+read_once = functools.cache(JSONFileLoader().load_file)
+"""Most of the time it takes to make an S3 client goes into reading botocore's own files."""
 
 
 def new_bucket():

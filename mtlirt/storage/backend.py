@@ -25,7 +25,10 @@ class Backend(Protocol):
         """What opens this place from any process."""
 
     def write_new(self, path: str, data: bytes) -> None:
-        """Create an object whole; FileExistsError where there is one."""
+        """Create an object whole; FileExistsError where there is one.
+
+        A backend may take an object of exactly these bytes for this write.
+        """
 
     def put(self, path: str, data: bytes) -> None:
         """Create an object or replace it, whole."""
@@ -47,8 +50,12 @@ def open_backend(url: str) -> Backend:
         return LocalBackend(Path(url).absolute())
     if scheme[1] == "file":
         return LocalBackend(Path(unquote(url.removeprefix("file://"))).absolute())
+    if scheme[1] == "s3":
+        from mtlirt.storage.s3 import S3Backend
+
+        return S3Backend.at(url)
     if scheme[1] in OBJECT_STORES:
         filesystem, base = fsspec.core.url_to_fs(url)
         return ObjectBackend(filesystem, base.rstrip("/"))
-    known = ", ".join(f"{name}://" for name in sorted(OBJECT_STORES | {"file"}))
+    known = ", ".join(f"{name}://" for name in sorted(OBJECT_STORES | {"file", "s3"}))
     raise InputError(f"{url}: cannot store under {scheme[0]}; give a local path, or one of {known}")

@@ -41,8 +41,8 @@ class ObjectBackend:
 
     def remove_folder(self, folder: str) -> None:
         """Remove all objects under a folder."""
-        if self.filesystem.exists(self._key(folder)):
-            self.filesystem.rm(self._key(folder), recursive=True)
+        for key in self.filesystem.find(self._key(folder)):
+            self.filesystem.rm_file(key)
 
     def _key(self, path: str) -> str:
         return f"{self.base}/{path}"

@@ -164,20 +164,32 @@ class Root:
         file = manifest.by_name.get(name)
         if file is None:
             raise StorageError(f"{self.url}: version {manifest.version} has no file {name}")
-        place = f"{self.url}: version {manifest.version}: {name} ({file.path})"
+        data, problem = self._examine(file)
+        if problem:
+            raise StorageError(
+                f"{self.url}: version {manifest.version}: {name} ({file.path}): {problem}; "
+                "restore it from a copy"
+            )
+        return data
+
+    def damaged(self, manifest: Manifest) -> Iterator[tuple[StoredFile, str]]:
+        """Read all data files of a version; gives those that are not as written, and why."""
+        for file in manifest.files:
+            _, problem = self._examine(file)
+            if problem:
+                yield file, problem
+
+    def _examine(self, file: StoredFile) -> tuple[bytes, str]:
+        """The bytes of a data file, and what is wrong with them; nothing if empty."""
         try:
             data = self.read_bytes(file.path)
         except FileNotFoundError:
-            raise StorageError(f"{place}: is missing; restore it from a copy") from None
+            return b"", "is missing"
         if len(data) != file.bytes:
-            raise StorageError(
-                f"{place}: has {len(data)} bytes, {file.bytes} were written; restore it from a copy"
-            )
+            return data, f"has {len(data)} bytes, {file.bytes} were written"
         if sha256(data).hexdigest() != file.sha256:
-            raise StorageError(
-                f"{place}: was altered since it was written (sha256); restore it from a copy"
-            )
-        return data
+            return data, "was altered since it was written (sha256)"
+        return data, ""
 
     def _read_manifest(self, version: int) -> Manifest:
         path = manifest_path(version)

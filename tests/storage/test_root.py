@@ -1,9 +1,8 @@
 """The commit protocol: versions, races, verified reads."""
 
 import json
-import multiprocessing
 import pickle
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
@@ -16,24 +15,16 @@ from mtlirt.storage.draft import EMPTY
 from mtlirt.storage.errors import StorageError
 from mtlirt.storage.root import open_root
 from mtlirt.storage.url import split_version
+from tests.storage.writers import commit
 
 
-@pytest.fixture(params=["local", "memory"])
+@pytest.fixture(params=["local", "memory", "s3"])
 def root(request, tmp_path):
     if request.param == "local":
         return open_root(tmp_path / "root")
-    return open_root(f"memory://{uuid4().hex}/root")
-
-
-def commit(root, content=b"content", **options):
-    with root.draft("responses") as draft:
-        draft.write("table", content, rows=1)
-        return draft.commit(**options)
-
-
-def commit_repeatedly(url, writer, times):
-    root = open_root(url)
-    return [commit(root, f"{writer}-{k}".encode()).version for k in range(times)]
+    if request.param == "memory":
+        return open_root(f"memory://{uuid4().hex}/root")
+    return open_root(f"{request.getfixturevalue('shared_bucket')}/{uuid4().hex}/root")
 
 
 def test_a_committed_version_reads_back(root):
@@ -73,23 +64,7 @@ def test_versions_count_up_and_earlier_ones_stay(root):
     assert root.read(first, "table") == b"one"
 
 
-def test_write_new_refuses_a_second_writer_and_leaves_nothing_behind(root):
-    root.write_new("folder/name", b"first")
-    with pytest.raises(FileExistsError):
-        root.write_new("folder/name", b"second")
-    assert root.read_bytes("folder/name") == b"first"
-    assert root.names("folder") == ["name"]
-
-
-def test_put_replaces(root):
-    root.put("folder/name", b"first")
-    root.put("folder/name", b"second")
-    assert root.read_bytes("folder/name") == b"second"
-    assert root.names("folder") == ["name"]
-
-
-def test_names_of_no_folder_are_none(root):
-    assert root.names("nowhere") == []
+def test_an_empty_root_has_no_versions(root):
     assert root.versions() == []
 
 
@@ -124,24 +99,16 @@ def stale_once(versions):
 
 
 def test_racing_threads_get_contiguous_versions(tmp_path):
+    def commit_five(writer):
+        root = open_root(tmp_path / "root")
+        return [commit(root, f"{writer}-{k}".encode()).version for k in range(5)]
+
     with ThreadPoolExecutor(8) as pool:
-        jobs = [pool.submit(commit_repeatedly, tmp_path / "root", k, 5) for k in range(8)]
-        versions = sorted(version for job in jobs for version in job.result())
+        versions = sorted(version for each in pool.map(commit_five, range(8)) for version in each)
     assert versions == list(range(1, 41))
-    check_every_version(open_root(tmp_path / "root"), 40)
-
-
-def test_racing_processes_get_contiguous_versions(tmp_path):
-    with ProcessPoolExecutor(3, multiprocessing.get_context("spawn")) as pool:
-        jobs = [pool.submit(commit_repeatedly, tmp_path / "root", k, 8) for k in range(3)]
-        versions = sorted(version for job in jobs for version in job.result())
-    assert versions == list(range(1, 25))
-    check_every_version(open_root(tmp_path / "root"), 24)
-
-
-def check_every_version(root, count):
-    manifests = [root.manifest(version) for version in root.versions()]
-    assert len({root.read(manifest, "table") for manifest in manifests}) == count
+    root = open_root(tmp_path / "root")
+    contents = {root.read(root.manifest(version), "table") for version in root.versions()}
+    assert len(contents) == 40
 
 
 def test_an_abandoned_draft_leaves_nothing(root):
@@ -224,6 +191,21 @@ def test_a_deleted_file_is_refused_by_name(root):
         root.read(manifest, "table")
 
 
+def test_all_damage_of_a_version_is_told(root):
+    with root.draft("responses") as draft:
+        written = {name: draft.write(name, b"content") for name in "abcde"}
+        manifest = draft.commit()
+    assert list(root.damaged(manifest)) == []
+    root.put(written["b"].path, b"c0ntent")
+    root.put(written["d"].path, b"conte")
+    assert list(root.damaged(manifest)) == [
+        (written["b"], "was altered since it was written (sha256)"),
+        (written["d"], "has 5 bytes, 7 were written"),
+    ]
+    root.remove_folder("data")
+    assert list(root.damaged(manifest)) == [(file, "is missing") for file in written.values()]
+
+
 def test_a_file_the_version_never_had_is_refused_by_name(root):
     with pytest.raises(StorageError, match="no file other"):
         root.read(commit(root), "other")
@@ -290,8 +272,7 @@ def test_other_files_beside_the_manifests_are_no_versions(root):
     assert root.versions() == []
 
 
-def test_a_root_travels_to_other_processes(tmp_path):
-    root = open_root(tmp_path)
+def test_a_root_travels(root):
     manifest = commit(root)
     travelled = pickle.loads(pickle.dumps(root))
     assert travelled.read(manifest, "table") == b"content"
