@@ -7,6 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import cloudpickle
+import dask.array as da
+
+from mtlirt.cluster.local import computed
+
 
 @dataclass(frozen=True)
 class Reference:
@@ -21,11 +26,7 @@ class Reference:
     """
 
     number: int
-    position: int | None = None
-
-    def at(self, position: int) -> Reference:
-        """The result at a position of the list."""
-        return Reference(self.number, position)
+    position: int | None
 
 
 def packed(calls: Sequence[tuple[Any, ...]], size: int) -> list[bytes]:
@@ -33,7 +34,7 @@ def packed(calls: Sequence[tuple[Any, ...]], size: int) -> list[bytes]:
 
     Arrays come out of them writable, so that compiled functions meet one kind of array only.
     """
-    data = pickle.dumps(calls, protocol=4)
+    data = cloudpickle.dumps(calls, protocol=4)
     return [data[start : start + size] for start in range(0, len(data), size)]
 
 
@@ -46,10 +47,12 @@ def run_calls(
 
 
 def filled(value: Any, handed: Sequence[Any]) -> Any:
-    """The value with every reference in it, also inside lists and tuples, replaced."""
+    """The value with references replaced and Dask arrays computed, also in lists and tuples."""
     if isinstance(value, Reference):
         found = handed[value.number]
         return found if value.position is None else found[value.position]
+    if isinstance(value, da.Array):
+        return computed(value)
     if type(value) in (list, tuple):
         return type(value)(filled(part, handed) for part in value)
     return value

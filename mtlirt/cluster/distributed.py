@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
 import dask.array as da
-from distributed import CancelledError, Client, Future, KilledWorker, wait
+from dask.base import optimize
+from distributed import CancelledError, Client, Future, KilledWorker, futures_of, wait
 from distributed.comm.core import CommClosedError
 
 from mtlirt.cluster.bundle import Reference, packed, parcel, run_calls
@@ -19,8 +21,8 @@ from mtlirt.cluster.errors import ClusterError
 from mtlirt.cluster.local import Inline, Threads
 from mtlirt.errors import InputError
 
-WORKERS_TIMEOUT = 60
-"""Seconds to wait for the first worker."""
+WORKERS_TIMEOUT = 300
+"""Seconds to wait for a worker where there is none."""
 
 LOOK_SECONDS = 0.5
 """How often to look for lost workers."""
@@ -38,22 +40,40 @@ class Home:
 
 
 @dataclass(eq=False)
-class Handle:
-    """A result on the cluster.
+class Task:
+    """Calls of a function that were sent as one task, and what sends them again.
 
     Attributes
     ----------
-    future
-        Of a list of results.
-    position
-        Which of them it is.
+    number
+        Of the task; it needs results of lower numbers only.
     home
-        Where the block is that it was made from; None if from none.
+        Where the block is that it works on; None if on none.
+    function, calls
+        What is called, once for each of the calls.
+    future
+        Of the list of results, once it was sent.
     """
 
-    future: Future[list[Any]]
-    position: int
+    number: int
     home: Home | None
+    function: Callable[..., Any]
+    calls: list[tuple[Any, ...]]
+    future: Future[list[Any]] | None = None
+
+    @property
+    def sent(self) -> Future[list[Any]]:
+        """The future of a task that was sent."""
+        assert self.future is not None
+        return self.future
+
+
+@dataclass(frozen=True, eq=False)
+class Handle:
+    """A result on the cluster: one of those of a task."""
+
+    task: Task
+    position: int
 
 
 class Cluster:
@@ -61,9 +81,10 @@ class Cluster:
 
     Every block has a home: a thread of a worker. Its tasks ask for that worker, but may go to
     another where it was lost; the scheduler then loads the lost blocks again, and their new
-    homes are where they are found. Nothing is persisted or scattered: whatever is lost has a task
-    that makes it again. Values are gathered in the order of submission, so results do not depend
-    on the number of workers or on which of them ends first.
+    homes are where they are found. Where all workers were lost, what is still needed is sent
+    again to those that came instead. Nothing is persisted or scattered. Values are gathered in the
+    order of submission, so results do not depend on the number of workers or on which of them
+    ends first.
 
     Parameters
     ----------
@@ -85,10 +106,12 @@ class Cluster:
             raise InputError(f"client {client!r} is not a (blocking) dask.distributed Client")
         self.here = here
         self._client = client
-        self._placed: weakref.WeakSet[Handle] = weakref.WeakSet()
-        self._look_again = 0.0
+        self._numbers = itertools.count()
+        self._tasks: weakref.WeakSet[Task] = weakref.WeakSet()
+        self._looked = 0.0
         with translating():
-            check_workers(client)
+            wait_for_worker(client)
+            check_versions(client)
 
     def load(
         self, function: Callable[..., Any], groups: Sequence[Sequence[tuple[Any, ...]]]
@@ -108,13 +131,12 @@ class Cluster:
                 if not whole:
                     home = min(held, key=lambda home: held[home])
                 held[home] += size
-                ready = tuple(self._computed(arg, home) for arg in call)
-                loaded[g] += self._start(home, function, [ready])
+                loaded[g] += self._start(home, function, [call])
         return loaded
 
     def together(self, handles: Sequence[Handle]) -> bool:
         """Whether they have one home."""
-        return len({handle.home for handle in handles}) == 1
+        return len({handle.task.home for handle in handles}) == 1
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Handle:
         """Start the function at the home of the first result among its arguments that has one."""
@@ -125,7 +147,7 @@ class Cluster:
         self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]
     ) -> list[Handle]:
         """Start the calls, as one task for each of the homes of their arguments."""
-        self._find_lost()
+        self._look_for_losses()
         bundles: dict[Home | None, list[int]] = {}
         for k, call in enumerate(calls):
             bundles.setdefault(next(homes(call), None), []).append(k)
@@ -137,91 +159,123 @@ class Cluster:
 
     def gather(self, handles: Sequence[Handle]) -> list[Any]:
         """Wait for the results and fetch them."""
-        futures = {handle.future.key: handle.future for handle in handles}
+        tasks = list({handle.task.number: handle.task for handle in handles}.values())
+        while not self._done(tasks):
+            self._look_for_losses()
         with translating():
-            found = dict(zip(futures, self._client.gather(list(futures.values())), strict=True))
-        return [found[handle.future.key][handle.position] for handle in handles]
+            found = self._client.gather([task.sent for task in tasks])
+        results = {task.number: result for task, result in zip(tasks, found, strict=True)}
+        return [results[handle.task.number][handle.position] for handle in handles]
 
     def _start(
-        self, home: Home | None, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]
+        self, home: Home | None, function: Callable[..., Any], calls: list[tuple[Any, ...]]
     ) -> list[Handle]:
         """Start calls as one task."""
-        numbered: dict[Any, tuple[int, Future[Any]]] = {}
-        sent, *more = packed(referring(list(calls), numbered), TASK_BYTES)
-        handed = [future for _, future in numbered.values()]
-        parcels = [self._client.submit(parcel, part, pure=False, **at(home)) for part in more]
-        future = self._client.submit(
-            run_calls, function, sent, parcels, handed, pure=False, **at(home)
-        )
-        handles = [Handle(future, position, home) for position in range(len(calls))]
-        if home is not None:
-            self._placed.update(handles)
-        return handles
+        task = Task(next(self._numbers), home, function, calls)
+        self._tasks.add(task)
+        self._send(task)
+        return [Handle(task, position) for position in range(len(calls))]
 
-    def _computed(self, value: Any, home: Home) -> Any:
-        """A future of the values of a one-block Dask array; another value as it is."""
-        if not isinstance(value, da.Array):
+    def _send(self, task: Task) -> None:
+        """Send a task to its home, or send it again."""
+        place = at(task.home)
+        numbered: dict[Any, tuple[int, Future[Any]]] = {}
+
+        def referred(value: Any) -> Any:
+            """A value with references to futures in place of results and of persisted arrays."""
+            if type(value) in (list, tuple):
+                return type(value)(map(referred, value))
+            if isinstance(value, Handle):
+                return numbered_reference(value.task.sent, value.position)
+            if isinstance(value, da.Array):
+                if futures_of(value):
+                    return numbered_reference(self._client.compute(value.to_delayed().item()))
+                (value,) = optimize(value)
             return value
-        return self._client.compute(value.to_delayed().item(), **at(home))
+
+        def numbered_reference(future: Future[Any], position: int | None = None) -> Reference:
+            return Reference(numbered.setdefault(future.key, (len(numbered), future))[0], position)
+
+        sent, *more = packed(referred(task.calls), TASK_BYTES)
+        parcels = [self._client.submit(parcel, part, pure=False, **place) for part in more]
+        handed = [future for _, future in numbered.values()]
+        task.future = self._client.submit(
+            run_calls, task.function, sent, parcels, handed, pure=False, **place
+        )
+
+    def _done(self, tasks: Sequence[Task]) -> bool:
+        """Whether tasks are done, after waiting for a while."""
+        try:
+            with translating(), self._client.as_current():
+                wait([task.sent for task in tasks], timeout=LOOK_SECONDS)
+        except TimeoutError:
+            return False
+        return True
 
     def _threads(self) -> list[Home]:
-        """The threads of all workers, one of each worker before the second of any."""
+        """The threads of all workers."""
         with translating():
+            wait_for_worker(self._client)
             counts = self._client.nthreads()
-        return sorted(
-            (Home(worker, thread) for worker, count in counts.items() for thread in range(count)),
-            key=lambda home: (home.thread, home.worker),
+        return sorted_homes(
+            Home(worker, thread) for worker, count in counts.items() for thread in range(count)
         )
 
-    def _find_lost(self) -> None:
-        """Give what lived on lost workers a new home: where it was made again.
-
-        Looks at most once every `LOOK_SECONDS`; what lived together stays so where it can.
-        """
-        if time.monotonic() < self._look_again:
+    def _look_for_losses(self) -> None:
+        """Look, at times, whether workers were lost, and see to what lived there."""
+        if time.monotonic() < self._looked + LOOK_SECONDS:
             return
         threads = self._threads()
-        self._look_again = time.monotonic() + LOOK_SECONDS
+        self._looked = time.monotonic()
         alive = {home.worker for home in threads}
-        lost = [h for h in self._placed if h.home is not None and h.home.worker not in alive]
-        if not lost:
+        lived = {task.home for task in self._tasks if task.home is not None}
+        lost = {home for home in lived if home.worker not in alive}
+        if lost and lost == lived:
+            self._send_all_again(dict(zip(sorted_homes(lost), itertools.cycle(threads))))
+        elif lost:
+            self._find_lost([task for task in self._tasks if task.home in lost], threads)
+
+    def _send_all_again(self, instead: dict[Home, Home]) -> None:
+        """Send all that is needed still, now that all workers were lost.
+
+        The scheduler leaves tasks alone that asked for a lost worker when there was none.
+        """
+        for task in sorted(self._tasks, key=lambda task: task.number):
+            if task.home is not None:
+                task.home = instead[task.home]
+            self._send(task)
+
+    def _find_lost(self, lost: list[Task], threads: list[Home]) -> None:
+        """Give what lived on lost workers a new home: where the scheduler had it made again.
+
+        What lived together stays so where it can.
+        """
+        if not self._done(lost):
             return
-        futures = {handle.future.key: handle.future for handle in lost}
-        with translating(), self._client.as_current():
-            wait(list(futures.values()))
-            holders = self._client.who_has(list(futures.values()))
+        with translating():
+            holders = self._client.who_has([task.sent for task in lost])
         moved: dict[tuple[Home | None, str], Home] = {}
-        for handle in sorted(lost, key=lambda handle: str(handle.future.key)):
-            worker = min(holders.get(handle.future.key) or alive)
-            if (handle.home, worker) not in moved:
+        for task in sorted(lost, key=lambda task: task.number):
+            worker = min(holders.get(task.sent.key) or {home.worker for home in threads})
+            if (task.home, worker) not in moved:
                 near = [home for home in threads if home.worker == worker] or threads
-                moved[handle.home, worker] = near[len(moved) % len(near)]
-            handle.home = moved[handle.home, worker]
+                moved[task.home, worker] = near[len(moved) % len(near)]
+            task.home = moved[task.home, worker]
 
 
-def referring(value: Any, numbered: dict[Any, tuple[int, Future[Any]]]) -> Any:
-    """The value with a reference for every result in it, also inside lists and tuples.
-
-    The futures that the references mean are added by their keys, with their numbers.
-    """
-    if isinstance(value, Handle):
-        return referring(value.future, numbered).at(value.position)
-    if isinstance(value, Future):
-        return Reference(numbered.setdefault(value.key, (len(numbered), value))[0])
-    if type(value) in (list, tuple):
-        return type(value)(referring(part, numbered) for part in value)
-    return value
-
-
-def check_workers(client: Client) -> None:
-    """Wait for a worker, and refuse workers that run another version of the package."""
+def wait_for_worker(client: Client) -> None:
+    """Wait until there is a worker."""
     try:
         client.wait_for_workers(1, timeout=WORKERS_TIMEOUT)
     except TimeoutError:
         raise ClusterError(
-            f"no worker joined the scheduler within {WORKERS_TIMEOUT} s; start one with "
+            f"the scheduler had no worker for {WORKERS_TIMEOUT} s; start one with "
             "`dask worker SCHEDULER`"
         ) from None
+
+
+def check_versions(client: Client) -> None:
+    """Refuse workers that run another version of the package."""
     mine = package_version()
     for worker, theirs in client.run(package_version, on_error="return").items():
         if theirs != mine:
@@ -251,10 +305,15 @@ def homes(args: Sequence[Any]) -> Iterator[Home]:
     """The homes of the handles in some arguments, in their order."""
     for arg in args:
         if isinstance(arg, Handle):
-            if arg.home is not None:
-                yield arg.home
+            if arg.task.home is not None:
+                yield arg.task.home
         elif type(arg) in (list, tuple):
             yield from homes(arg)
+
+
+def sorted_homes(some: Iterable[Home]) -> list[Home]:
+    """Homes in an order, one of each worker before the second of any."""
+    return sorted(some, key=lambda home: (home.thread, home.worker))
 
 
 @contextmanager
