@@ -180,28 +180,30 @@ class Cluster:
         """Send a task to its home, or send it again."""
         place = at(task.home)
         numbered: dict[Any, tuple[int, Future[Any]]] = {}
-
-        def referred(value: Any) -> Any:
-            """A value with references to futures in place of results and of persisted arrays."""
-            if type(value) in (list, tuple):
-                return type(value)(map(referred, value))
-            if isinstance(value, Handle):
-                return numbered_reference(value.task.sent, value.position)
-            if isinstance(value, da.Array):
-                if futures_of(value):
-                    return numbered_reference(self._client.compute(value.to_delayed().item()))
-                (value,) = optimize(value)
-            return value
-
-        def numbered_reference(future: Future[Any], position: int | None = None) -> Reference:
-            return Reference(numbered.setdefault(future.key, (len(numbered), future))[0], position)
-
-        sent, *more = packed(referred(task.calls), TASK_BYTES)
+        sent, *more = packed(self._referred(task.calls, numbered), TASK_BYTES)
         parcels = [self._client.submit(parcel, part, pure=False, **place) for part in more]
         handed = [future for _, future in numbered.values()]
         task.future = self._client.submit(
             run_calls, task.function, sent, parcels, handed, pure=False, **place
         )
+
+    def _referred(self, value: Any, numbered: dict[Any, tuple[int, Future[Any]]]) -> Any:
+        """A value with references in place of results and of persisted arrays.
+
+        The futures that are referred to are added by their keys, with their numbers.
+        """
+        if type(value) in (list, tuple):
+            return type(value)(self._referred(part, numbered) for part in value)
+        position = None
+        if isinstance(value, Handle):
+            future, position = value.task.sent, value.position
+        elif isinstance(value, da.Array) and futures_of(value):
+            future = self._client.compute(value.to_delayed().item())
+        elif isinstance(value, da.Array):
+            return optimize(value)[0]
+        else:
+            return value
+        return Reference(numbered.setdefault(future.key, (len(numbered), future))[0], position)
 
     def _done(self, tasks: Sequence[Task]) -> bool:
         """Whether tasks are done, after waiting for a while."""

@@ -151,7 +151,7 @@ def test_lost_blocks_are_loaded_again_and_work_follows_them(watch_strays):
 
 
 def slowly(block):
-    time.sleep(3)
+    time.sleep(1)
     return block.sum()
 
 

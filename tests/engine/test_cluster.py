@@ -1,6 +1,5 @@
 """A fit on Dask clusters: the same numbers everywhere, blocks at home, nothing piling up."""
 
-import gc
 import os
 import signal
 import threading
@@ -137,7 +136,6 @@ def test_nothing_piles_up_over_fifty_rounds(store):
         tasks, memory = [], []
 
         def watch(event):
-            gc.collect()
             tasks.append(client.run_on_scheduler(scheduler_tasks))
             memory.append(psutil.Process().memory_info().rss)
 
