@@ -15,7 +15,7 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP)
 	rm -rf demo
 	$(BIN)/mtlirt simulate demo/responses --design demo --seed 1
-	$(BIN)/mtlirt fit demo/responses --snapshots demo/snapshots
+	$(BIN)/mtlirt run jobs/refit.toml
 
 test: $(STAMP) lint
 	$(BIN)/pytest
