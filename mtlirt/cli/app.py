@@ -18,6 +18,7 @@ from mtlirt.cli.leaderboard import leaderboard
 from mtlirt.cli.run import run_job
 from mtlirt.cli.score import score
 from mtlirt.cli.simulate import simulate
+from mtlirt.cli.snapshots import snapshots
 from mtlirt.cluster.errors import ClusterError
 from mtlirt.errors import InputError
 from mtlirt.storage.errors import StorageError
@@ -45,6 +46,7 @@ app.command()(fit)
 app.command()(score)
 app.command()(leaderboard)
 app.command("run")(run_job)
+app.add_typer(snapshots, name="snapshots")
 
 
 def main() -> None:

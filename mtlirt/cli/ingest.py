@@ -18,7 +18,11 @@ from mtlirt.errors import InputError
 def ingest(
     sources: Annotated[
         list[str],
-        typer.Argument(metavar="SOURCE", help="Files, or folders of files.", show_default=False),
+        typer.Argument(
+            metavar="SOURCE",
+            help="Files, or folders of files: paths or s3:// URLs.",
+            show_default=False,
+        ),
     ],
     out: Annotated[
         str, typer.Option(help="Where the response store goes: a path or URL.", show_default=False)

@@ -5,21 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Literal
 
-import pyarrow.parquet as pq
-
 from mtlirt.errors import InputError
-from mtlirt.ingest import delimited
+from mtlirt.ingest import delimited, parquet
 from mtlirt.ingest.assemble import Assembler
 from mtlirt.ingest.cells import CellRule
 from mtlirt.ingest.domains import PoorDomains
+from mtlirt.ingest.locations import Location, is_empty, locate
 from mtlirt.ingest.metadata import Unknown, join_items, join_models
-from mtlirt.ingest.opening import bare_suffix, find_files, naming
+from mtlirt.ingest.opening import bare_suffix, find_files
 from mtlirt.ingest.reader import Reader
 from mtlirt.ingest.report import IngestReport
-from mtlirt.ingest.tidy import PARQUET_SUFFIXES, TidyReader
+from mtlirt.ingest.tidy import TidyReader
 from mtlirt.ingest.values import ValueRule
 from mtlirt.ingest.wide import Layout, WideReader
 from mtlirt.responses.matrix import Responses
@@ -50,7 +48,8 @@ def ingest(
     Parameters
     ----------
     sources
-        Files, and folders whose files are read in the order of their paths.
+        Files, and folders whose files are read in the order of their paths: local paths, or URLs
+        that `mtlirt.ingest.locations.locate` knows.
     format
         How the files are laid out; ``auto`` tells by their columns: a file with a column
         ``item_id`` or ``correct`` is tidy, another wide. JSON lines are tidy; with
@@ -91,7 +90,7 @@ def ingest(
         format = "wide"  # noqa: A001
     tidy, wide = TidyReader(domain_column), WideReader(Layout(model_column, transpose))
     suffixes = wide.suffixes if format == "wide" else tidy.suffixes
-    found = [find_files(Path(source), suffixes) for source in sources]
+    found = [find_files(locate(source), suffixes) for source in sources]
     rules = ValueRule(fractions, threshold), CellRule(duplicates, conflicts)
     assembler = Assembler(domain, *rules, poor_domains)
     for path in (path for files, _ in found for path in files):
@@ -105,30 +104,29 @@ def ingest(
     responses, report = assembler.finish()
     report = replace(report, skipped_files=tuple(str(path) for _, paths in found for path in paths))
     if models is not None:
-        joined = join_models(Path(models), responses.models, unknown)
+        joined = join_models(locate(models), responses.models, unknown)
         responses = replace(responses, models=joined.table)
         report = replace(
             report, unknown_models=joined.unknown, models_without_metadata=joined.absent
         )
     if items is not None:
-        known = join_items(Path(items), responses.items, unknown, domain_column)
+        known = join_items(locate(items), responses.items, unknown, domain_column)
         responses = replace(responses, items=known.table)
         report = replace(report, unknown_items=known.unknown, items_without_metadata=known.absent)
     return responses, report
 
 
-def _add_file(assembler: Assembler, reader: Reader, path: Path) -> None:
+def _add_file(assembler: Assembler, reader: Reader, path: Location) -> None:
     for batch in reader.read(path):
         assembler.add(batch)
 
 
-def _looks_wide(path: Path) -> bool:
+def _looks_wide(path: Location) -> bool:
     """Whether a file has columns, and none of a tidy file's own."""
     suffix = bare_suffix(path)
     names: list[str] = []
-    if path.stat().st_size and suffix in PARQUET_SUFFIXES:
-        with naming(path):
-            names = pq.read_schema(path).names
+    if suffix in parquet.SUFFIXES and not is_empty(path):
+        names = parquet.read_schema(path).names
     elif suffix in delimited.SUFFIXES:
         names = delimited.read_header(path).names
     return bool(names) and {"item_id", "correct"}.isdisjoint(names)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from mtlirt.errors import InputError
 from mtlirt.ingest.ids import show
+from mtlirt.ingest.locations import Location
 from mtlirt.ingest.opening import naming, open_bytes
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
@@ -28,7 +28,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_distinct)
 _BOM = b"\xef\xbb\xbf"
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any] | None]]:
+def read_lines(path: Location) -> Iterator[tuple[int, dict[str, Any] | None]]:
     """Yield the object of each line with the line's number; None for a blank line."""
     with naming(path), open_bytes(path) as file:
         for number, line in enumerate(file, 1):
@@ -37,7 +37,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any] | None]]:
             yield number, None if line.isspace() or not line else _parse(line, path, number)
 
 
-def _parse(line: bytes, path: Path, number: int) -> dict[str, Any]:
+def _parse(line: bytes, path: Location, number: int) -> dict[str, Any]:
     try:
         text = line.decode().strip()
         record, end = _DECODER.raw_decode(text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 import pandas as pd
@@ -13,6 +12,7 @@ import pyarrow as pa
 
 from mtlirt.errors import InputError
 from mtlirt.ingest.ids import show, show_some
+from mtlirt.ingest.locations import Location
 from mtlirt.ingest.metadata_files import Metadata, read_metadata
 from mtlirt.ingest.report import ItemId
 
@@ -39,7 +39,7 @@ class Joined(Generic[Key]):
     absent: int
 
 
-def join_models(path: Path, models: pd.DataFrame, unknown: Unknown = "error") -> Joined[str]:
+def join_models(path: Location, models: pd.DataFrame, unknown: Unknown = "error") -> Joined[str]:
     """Join a table of models.
 
     Parameters
@@ -56,7 +56,7 @@ def join_models(path: Path, models: pd.DataFrame, unknown: Unknown = "error") ->
 
 
 def join_items(
-    path: Path,
+    path: Location,
     items: pd.DataFrame,
     unknown: Unknown = "error",
     domain_column: str | None = None,

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from mtlirt.errors import InputError
-from mtlirt.ingest import delimited, jsonlines
+from mtlirt.ingest import delimited, jsonlines, parquet
 from mtlirt.ingest.ids import encode_ids, show, show_some
+from mtlirt.ingest.locations import Location, kind_at
 from mtlirt.ingest.objects import encode_object_ids
-from mtlirt.ingest.opening import bare_suffix, naming
+from mtlirt.ingest.opening import bare_suffix
 from mtlirt.ingest.reader import Rows
-from mtlirt.ingest.tidy import PARQUET_SUFFIXES, SUFFIXES
+from mtlirt.ingest.tidy import SUFFIXES
 
 NUMERIC = ("weight", "guessing")
 """Columns that delimited files hold as numbers; their other columns are text."""
@@ -43,7 +42,9 @@ class Metadata:
     rows: Rows
 
 
-def read_metadata(path: Path, required: Sequence[str], optional: Sequence[str] = ()) -> Metadata:
+def read_metadata(
+    path: Location, required: Sequence[str], optional: Sequence[str] = ()
+) -> Metadata:
     """Read a Parquet, CSV, TSV or JSON lines file.
 
     Parameters
@@ -53,12 +54,11 @@ def read_metadata(path: Path, required: Sequence[str], optional: Sequence[str] =
     required, optional
         Its columns of ids.
     """
-    if not path.is_file():
+    if kind_at(path) != "file":
         raise InputError(f"{path}: no such file")
     suffix = bare_suffix(path)
-    if suffix in PARQUET_SUFFIXES:
-        with naming(path):
-            table, rows = pq.read_table(path), Rows(str(path), 1)
+    if suffix in parquet.SUFFIXES:
+        table, rows = parquet.read_table(path), Rows(str(path), 1)
     elif suffix in delimited.SUFFIXES:
         table, rows = _read_delimited(path, {*required, *optional})
     elif suffix in jsonlines.SUFFIXES:
@@ -88,7 +88,7 @@ def _read_ids(column: Any, name: str, rows: Rows) -> list[str]:
     return whole
 
 
-def _read_delimited(path: Path, ids: set[str]) -> tuple[pa.Table, Rows]:
+def _read_delimited(path: Location, ids: set[str]) -> tuple[pa.Table, Rows]:
     rows = list(delimited.read_rows(path))
     if not rows:
         raise InputError(f"{path}: empty, expected a header")
@@ -121,7 +121,7 @@ def _number_column(texts: Sequence[str], name: str, rows: Rows) -> pa.Array[Any]
     return pa.array(numbers, pa.float64())
 
 
-def _read_lines(path: Path, ids: set[str]) -> tuple[pa.Table, Rows]:
+def _read_lines(path: Location, ids: set[str]) -> tuple[pa.Table, Rows]:
     lines = [(number, line) for number, line in jsonlines.read_lines(path) if line is not None]
     rows = Rows(str(path), np.array([number for number, _ in lines], np.int64), "line")
     columns: dict[str, Any] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,9 +14,11 @@ from typing import BinaryIO, cast
 import pyarrow as pa
 
 from mtlirt.errors import InputError
+from mtlirt.ingest.locations import Location, files_in, kind_at
+from mtlirt.ingest.remote import RemoteFile
 
 
-def find_files(source: Path, suffixes: Sequence[str]) -> tuple[list[Path], list[Path]]:
+def find_files(source: Location, suffixes: Sequence[str]) -> tuple[list[Location], list[Location]]:
     """Split a source into the files to read and the files of a folder to pass over.
 
     Parameters
@@ -30,41 +33,51 @@ def find_files(source: Path, suffixes: Sequence[str]) -> tuple[list[Path], list[
     files, skipped
         Both in the order of their paths.
     """
-    if not source.exists():
+    kind = kind_at(source)
+    if kind is None:
         raise InputError(f"{source}: no such file or folder")
-    if not source.is_dir():
+    if kind == "file":
         return [source], []
-    files: list[Path] = []
-    skipped: list[Path] = []
-    for path in sorted(source.rglob("*")):
-        inside = path.relative_to(source).parts
-        if path.is_file() and not any(part.startswith(".") for part in inside):
-            (files if path.name.lower().endswith(tuple(suffixes)) else skipped).append(path)
+    files: list[Location] = []
+    skipped: list[Location] = []
+    for path in files_in(source):
+        (files if path.name.lower().endswith(tuple(suffixes)) else skipped).append(path)
     if not files:
         raise InputError(f"{source}: no file whose name ends in {' '.join(suffixes)}")
     return files, skipped
 
 
-def bare_suffix(path: Path) -> str:
+def bare_suffix(path: Location) -> str:
     """The suffix of a file in lower case, without ``.gz``."""
     name = path.name.lower().removesuffix(".gz")
     return Path(name).suffix
 
 
-def open_bytes(path: Path) -> BinaryIO:
-    """Open a file for reading, decompressed where its name ends in ``.gz``."""
-    if path.name.lower().endswith(".gz"):
-        return cast(BinaryIO, gzip.open(path, "rb"))
-    return path.open("rb")
+def is_gzipped(path: Location) -> bool:
+    """Whether the name of a file ends in ``.gz``."""
+    return path.name.lower().endswith(".gz")
 
 
-def open_arrow(path: Path) -> BinaryIO:
-    """The same for Arrow, which decompresses faster."""
-    return cast(BinaryIO, pa.input_stream(str(path)))
+def open_plain(path: Location) -> BinaryIO:
+    """Open a file as it is; a remote one is read block by block."""
+    if isinstance(path, Path):
+        return path.open("rb")
+    return io.BufferedReader(RemoteFile(path))
 
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
+def open_bytes(path: Location) -> Iterator[BinaryIO]:
+    """Open a file for reading, decompressed where its name ends in ``.gz``."""
+    with open_plain(path) as file:
+        if is_gzipped(path):
+            with gzip.open(file) as content:
+                yield cast(BinaryIO, content)
+        else:
+            yield file
+
+
+@contextmanager
+def naming(path: Location) -> Iterator[None]:
     """Turn what a library says about broken content into an error that names the file."""
     try:
         yield

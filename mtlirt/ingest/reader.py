@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+from mtlirt.ingest.locations import Location
 
 
 @dataclass(frozen=True)
@@ -70,12 +71,12 @@ class Reader(Protocol):
         """How the names of files end that the reader takes from a folder."""
         ...
 
-    def read(self, path: Path) -> Iterator[Batch]:
+    def read(self, path: Location) -> Iterator[Batch]:
         """Read one file: at least one batch, without records where the file holds none."""
         ...
 
 
-def no_records(path: Path) -> Batch:
+def no_records(path: Location) -> Batch:
     """The batch of a file that holds no record."""
     ids = pa.array([], pa.dictionary(pa.int32(), pa.large_string()))
     records = pa.RecordBatch.from_arrays(

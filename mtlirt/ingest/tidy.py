@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from mtlirt.errors import InputError
-from mtlirt.ingest import delimited, jsonlines
+from mtlirt.ingest import delimited, jsonlines, parquet
 from mtlirt.ingest.ids import encode_ids, is_text, show, show_some
+from mtlirt.ingest.locations import Location, is_empty
 from mtlirt.ingest.opening import bare_suffix, naming
 from mtlirt.ingest.reader import Batch, Rows, no_records
 from mtlirt.ingest.tidy_lines import read_line_batches
 
-PARQUET_SUFFIXES = (".parquet", ".pq")
-SUFFIXES = (*PARQUET_SUFFIXES, *delimited.SUFFIXES, *jsonlines.SUFFIXES)
+SUFFIXES = (*parquet.SUFFIXES, *delimited.SUFFIXES, *jsonlines.SUFFIXES)
 
 _REQUIRED = ("model_id", "item_id", "correct")
 _IDS = ("model_id", "item_id", "domain")
@@ -42,37 +40,39 @@ class TidyReader:
     domain_column: str | None = None
     suffixes: tuple[str, ...] = SUFFIXES
 
-    def read(self, path: Path) -> Iterator[Batch]:
+    def read(self, path: Location) -> Iterator[Batch]:
         """Read one file, its format told by the end of its name."""
         suffix = bare_suffix(path)
         if suffix not in SUFFIXES:
             raise InputError(f"{path}: the name of a tidy file ends in {' '.join(SUFFIXES)}")
-        if path.stat().st_size == 0:
+        if is_empty(path):
             yield no_records(path)
-        elif suffix in PARQUET_SUFFIXES:
+        elif suffix in parquet.SUFFIXES:
             yield from self._read_parquet(path)
         elif suffix in jsonlines.SUFFIXES:
             yield from read_line_batches(path, self.domain_column)
         else:
             yield from self._read_delimited(path)
 
-    def _read_parquet(self, path: Path) -> Iterator[Batch]:
-        with naming(path), pq.ParquetFile(path) as file:
-            schema = file.schema_arrow
+    def _read_parquet(self, path: Location) -> Iterator[Batch]:
+        schema = parquet.read_schema(path)
         fields = find_columns(schema.names, self.domain_column, str(path))
         text = [
             fields[name]
             for name in _IDS
             if name in fields and is_text(schema.field(fields[name]).type)
         ]
-        with naming(path), pq.ParquetFile(path, read_dictionary=text) as file:
-            ignored = frozenset(schema.names) - set(fields.values())
-            batches = file.iter_batches(_BATCH_ROWS, columns=list(fields.values()))
-            yield from tidy_batches(batches, fields, Rows(str(path), 1), ignored)
-            if file.metadata.num_rows == 0:
-                yield no_records(path)
+        ignored = frozenset(schema.names) - set(fields.values())
+        tables = parquet.read_batches(path, list(fields.values()), text, _BATCH_ROWS)
+        empty = True
+        with naming(path):
+            for batch in tidy_batches(tables, fields, Rows(str(path), 1), ignored):
+                empty = False
+                yield batch
+        if empty:
+            yield no_records(path)
 
-    def _read_delimited(self, path: Path) -> Iterator[Batch]:
+    def _read_delimited(self, path: Location) -> Iterator[Batch]:
         header = delimited.read_header(path)
         if not header.names:
             yield no_records(path)

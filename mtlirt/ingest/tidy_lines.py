@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import pyarrow as pa
 from mtlirt.errors import InputError
 from mtlirt.ingest.ids import show, show_some
 from mtlirt.ingest.jsonlines import read_lines
+from mtlirt.ingest.locations import Location
 from mtlirt.ingest.objects import encode_object_ids, object_values
 from mtlirt.ingest.reader import Batch, Rows, no_records
 
@@ -20,7 +20,7 @@ _BATCH_LINES = 1 << 16
 _VALUES = ("correct", "trials")
 
 
-def read_line_batches(path: Path, domain_column: str | None) -> Iterator[Batch]:
+def read_line_batches(path: Location, domain_column: str | None) -> Iterator[Batch]:
     """Read the records of one file.
 
     Parameters

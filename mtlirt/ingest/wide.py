@@ -6,22 +6,20 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from mtlirt.errors import InputError
-from mtlirt.ingest import delimited
+from mtlirt.ingest import delimited, parquet
 from mtlirt.ingest.ids import encode_ids, show, show_some
-from mtlirt.ingest.opening import bare_suffix, naming
+from mtlirt.ingest.locations import Location, is_empty
+from mtlirt.ingest.opening import bare_suffix
 from mtlirt.ingest.reader import Batch, Rows, no_records
-from mtlirt.ingest.tidy import PARQUET_SUFFIXES
 from mtlirt.ingest.values import reads_as_value
 
-SUFFIXES = (*PARQUET_SUFFIXES, *delimited.SUFFIXES)
+SUFFIXES = (*parquet.SUFFIXES, *delimited.SUFFIXES)
 
 _BATCH_CELLS = 1 << 21
 
@@ -109,21 +107,19 @@ class WideReader:
     layout: Layout = Layout()
     suffixes: tuple[str, ...] = SUFFIXES
 
-    def read(self, path: Path) -> Iterator[Batch]:
+    def read(self, path: Location) -> Iterator[Batch]:
         """Read one file, its format told by the end of its name."""
         suffix = bare_suffix(path)
         if suffix not in SUFFIXES:
             raise InputError(f"{path}: the name of a wide file ends in {' '.join(SUFFIXES)}")
-        if path.stat().st_size == 0:
+        if is_empty(path):
             yield no_records(path)
-        elif suffix in PARQUET_SUFFIXES:
-            with naming(path):
-                table = pq.read_table(path)
-            yield from wide_batches(table, self.layout, Rows(str(path), 1))
+        elif suffix in parquet.SUFFIXES:
+            yield from wide_batches(parquet.read_table(path), self.layout, Rows(str(path), 1))
         else:
             yield from self._read_delimited(path)
 
-    def _read_delimited(self, path: Path) -> Iterator[Batch]:
+    def _read_delimited(self, path: Location) -> Iterator[Batch]:
         rows = delimited.read_rows(path)
         header = next(rows, None)
         if header is None:

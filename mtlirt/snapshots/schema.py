@@ -38,11 +38,15 @@ class TableSchema:
         ]
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
-    def frame(self, table: pa.Table) -> pd.DataFrame:
-        """The inverse of `table`."""
+    def check(self, table: pa.Table) -> None:
+        """Refuse a table of another form."""
         expected = pa.schema([*self.ids, *self.values])
         if not table.schema.equals(expected):
             raise ValueError(f"columns are {_told(table.schema)}; expected {_told(expected)}")
+
+    def frame(self, table: pa.Table) -> pd.DataFrame:
+        """The inverse of `table`."""
+        self.check(table)
         levels = [table.column(name).to_pandas().rename(name) for name in self.ids.names]
         index = pd.Index(levels[0]) if len(levels) == 1 else pd.MultiIndex.from_arrays(levels)
         frame: pd.DataFrame = table.select(self.values.names).to_pandas()

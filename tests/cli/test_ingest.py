@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import s3fs
 
 from mtlirt.cli.app import run
 from mtlirt.responses.store import open_responses, store_history
@@ -93,3 +94,27 @@ def test_options_reach_the_rules(tmp_path):
     responses = open_responses(out)
     assert list(responses.models.index) == ["a", "b"]
     assert responses.domains["d"].array.compute().tolist() == [[0, 1], [1, 1]]
+
+
+def test_s3_to_s3(bucket, source, capsys, monkeypatch):
+    files = s3fs.S3FileSystem(skip_instance_cache=True)
+    files.pipe_file(f"{bucket}/a/x@3.csv", source.read_bytes())
+    files.pipe_file(f"{bucket}/models.csv", b"model_id,maker\na,one\nb,two\n")
+    out, models = f"{bucket}/store", f"{bucket}/models.csv"
+    arguments = ["ingest", f"{bucket}/a", "--models", models, "--out", out]
+    assert run([*arguments, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["files"] == [{"name": f"{bucket}/a/x@3.csv", "records": 2}]
+    assert open_responses(out).models["maker"].tolist() == ["one", "two"]
+    for name, status, said in [("b", 2, "no such file or folder"), ("a", 1, "S3 server")]:
+        if status == 1:
+            monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+            monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+            s3fs.S3FileSystem.clear_instance_cache()
+        place = str(source.parent / name)
+        assert run(["ingest", f"{bucket}/{name}", "--out", place]) == status
+        shown, err = capsys.readouterr()
+        assert shown == ""
+        assert err.startswith(f"mtlirt: error: {bucket}/{name}: ")
+        assert said in err
+        assert err.count("\n") == 1

@@ -1,7 +1,9 @@
 """Files to read, and a plain view of what came of them."""
 
+import uuid
 from pathlib import Path
 
+import fsspec
 import numpy as np
 import pandas as pd
 import pytest
@@ -68,3 +70,24 @@ def same():
                 np.testing.assert_array_equal(part.trials.compute(), other.trials.compute())
 
     return same
+
+
+@pytest.fixture(params=["memory", "s3"])
+def place(request):
+    """An empty folder of each kind of remote place, as a URL."""
+    if request.param == "s3":
+        return f"{request.getfixturevalue('bucket')}/results@3"
+    return f"memory://{uuid.uuid4().hex}/results@3"
+
+
+@pytest.fixture
+def upload(tmp_path):
+    """Copy a file, or all that is in the folder of the test, to a remote folder."""
+
+    def upload(place, path=tmp_path):
+        files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+        filesystem, base = fsspec.core.url_to_fs(place)
+        for file in files:
+            filesystem.pipe_file(f"{base}/{file.relative_to(tmp_path)}", file.read_bytes())
+
+    return upload

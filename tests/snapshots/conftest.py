@@ -1,7 +1,10 @@
 """A fit by hand, with every kind of value that a table may hold."""
 
 import dataclasses
+import json
 
+import fsspec
+import fsspec.implementations.dirfs
 import numpy as np
 import pandas as pd
 import pytest
@@ -124,3 +127,29 @@ def assert_same(one, other):
         pd.testing.assert_frame_equal(left, right, check_exact=True)
         for column in left:
             assert left[column].to_numpy().tobytes() == right[column].to_numpy().tobytes()
+
+
+@pytest.fixture(params=["local", "s3"])
+def url(request, tmp_path):
+    """A place for snapshots, of each kind."""
+    if request.param == "s3":
+        return f"{request.getfixturevalue('bucket')}/snapshots"
+    return str(tmp_path / "snapshots")
+
+
+@pytest.fixture
+def files(url):
+    """The files of that place."""
+    filesystem, base = fsspec.core.url_to_fs(url)
+    return fsspec.implementations.dirfs.DirFileSystem(base, filesystem)
+
+
+@pytest.fixture(name="alter_json", scope="session")
+def alter_json_fixture():
+    return alter_json
+
+
+def alter_json(files, path, /, **changes):
+    """Change keys of a JSON file."""
+    content = json.loads(files.cat_file(path)) | changes
+    files.pipe_file(path, json.dumps(content).encode())
