@@ -15,6 +15,7 @@ import dask.array as da
 from dask.base import optimize
 from distributed import CancelledError, Client, Future, KilledWorker, futures_of, wait
 from distributed.comm.core import CommClosedError
+from distributed.scheduler import NoValidWorkerError, NoWorkerError
 
 from mtlirt.cluster.bundle import Reference, packed, parcel, run_calls
 from mtlirt.cluster.errors import ClusterError
@@ -23,6 +24,8 @@ from mtlirt.errors import InputError
 
 WORKERS_TIMEOUT = 300
 """Seconds to wait for a worker where there is none."""
+
+NO_WORKER = "the scheduler had no worker for too long: start one with `dask worker SCHEDULER`"
 
 LOOK_SECONDS = 0.5
 """How often to look for lost workers."""
@@ -104,6 +107,8 @@ class Cluster:
     def __init__(self, client: Client, here: Inline | Threads) -> None:
         if not isinstance(client, Client) or client.asynchronous:
             raise InputError(f"client {client!r} is not a (blocking) dask.distributed Client")
+        if client.status != "running":
+            raise InputError(f"client {client!r} is {client.status}; give one that is connected")
         self.here = here
         self._client = client
         self._numbers = itertools.count()
@@ -270,10 +275,7 @@ def wait_for_worker(client: Client) -> None:
     try:
         client.wait_for_workers(1, timeout=WORKERS_TIMEOUT)
     except TimeoutError:
-        raise ClusterError(
-            f"the scheduler had no worker for {WORKERS_TIMEOUT} s; start one with "
-            "`dask worker SCHEDULER`"
-        ) from None
+        raise ClusterError(f"{NO_WORKER} ({WORKERS_TIMEOUT} s)") from None
 
 
 def check_versions(client: Client) -> None:
@@ -328,5 +330,7 @@ def translating() -> Iterator[None]:
             f"workers died again and again while running {error.task}: most often for want of "
             "memory; give them more, or store the responses in smaller chunks"
         ) from error
+    except (NoValidWorkerError, NoWorkerError) as error:
+        raise ClusterError(f"{NO_WORKER}: {error}") from error
     except (CancelledError, CommClosedError) as error:
         raise ClusterError(f"the cluster lost the work: {error}; run again") from error

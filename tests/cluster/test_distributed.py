@@ -196,7 +196,9 @@ def test_without_a_worker_it_says_how_to_start_one(monkeypatch):
     monkeypatch.setattr(distributed, "WORKERS_TIMEOUT", 0.2)
     with (
         local_cluster(0, 1, processes=False) as client,
-        pytest.raises(ClusterError, match=r"had no worker for .*`dask worker"),
+        pytest.raises(
+            ClusterError, match=r"no worker for too long: .*\(0.2 s\)"
+        ),
     ):
         Cluster(client, Inline())
 
@@ -224,6 +226,13 @@ def test_a_worker_that_cannot_run_it_is_refused(threaded_cluster, monkeypatch):
 @pytest.mark.parametrize("client", ["tcp://127.0.0.1:8786", 3])
 def test_what_is_no_client_is_bad_use(client):
     with pytest.raises(InputError, match=r"is not a .* Client"):
+        Cluster(client, Inline())
+
+
+def test_a_closed_client_is_bad_use():
+    with local_cluster(1, 1, processes=False) as client:
+        pass
+    with pytest.raises(InputError, match=r"is closed; give one that is connected"):
         Cluster(client, Inline())
 
 
