@@ -125,7 +125,7 @@ def _row(summary: Summary) -> tuple[object, ...]:
         _cell(summary.rank),
         _cell(summary.rounds),
         _cell(summary.converged),
-        _cell(None if likelihood is None else f"{likelihood:,.2f}"),
+        _cell(f"{likelihood:,.2f}" if isinstance(likelihood, float) else likelihood),
         _cell(summary.responses),
         summary.bytes,
     )

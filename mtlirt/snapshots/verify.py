@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from mtlirt.snapshots.history import BrokenVersion, broken, read_manifests
 from mtlirt.snapshots.load import read_info
@@ -15,6 +14,7 @@ from mtlirt.snapshots.schema import table_schemas
 from mtlirt.storage.errors import StorageError
 from mtlirt.storage.manifest import Manifest, StoredFile, manifest_path
 from mtlirt.storage.root import Root, open_root
+from mtlirt.storage.tables import from_parquet
 from mtlirt.storage.url import split_version
 
 TABLES = tuple(table_schemas(0))
@@ -129,15 +129,17 @@ def _table_fault(file: StoredFile, data: bytes) -> str:
     if name not in TABLES:
         return ""
     try:
-        with pq.ParquetFile(pa.BufferReader(data), pre_buffer=False) as parquet:
-            # in this thread: one of Arrow's that lets go of `data` as the program ends aborts it
-            table = parquet.read(use_threads=False)
+        table = from_parquet(data)
     except (pa.ArrowException, OSError) as error:
-        return f"is no Parquet file ({' '.join(str(error).split())})"
+        return f"is no Parquet file ({_one_line(error)})"
     try:
         table_schemas(table.num_columns - 1)[name].check(table)
     except ValueError as error:
-        return str(error)
+        return _one_line(error)
     if table.num_rows != file.rows:
         return f"has {table.num_rows} rows, {file.rows} were written"
     return ""
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

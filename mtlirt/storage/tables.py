@@ -25,5 +25,8 @@ def to_parquet(table: pa.Table) -> bytes:
 
 
 def from_parquet(data: bytes) -> pa.Table:
-    """The table of a Parquet file."""
-    return pq.read_table(pa.BufferReader(data))
+    """The table of a Parquet file, read in this thread.
+
+    A thread of Arrow that lets go of the bytes while the program ends would abort it.
+    """
+    return pq.read_table(pa.BufferReader(data), use_threads=False)

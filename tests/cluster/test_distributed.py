@@ -196,9 +196,7 @@ def test_without_a_worker_it_says_how_to_start_one(monkeypatch):
     monkeypatch.setattr(distributed, "WORKERS_TIMEOUT", 0.2)
     with (
         local_cluster(0, 1, processes=False) as client,
-        pytest.raises(
-            ClusterError, match=r"no worker for too long: .*\(0.2 s\)"
-        ),
+        pytest.raises(ClusterError, match=r"no worker for too long: .*\(0.2 s\)"),
     ):
         Cluster(client, Inline())
 

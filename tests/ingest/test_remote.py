@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import threading
 
 import moto.settings
 import numpy as np
@@ -81,6 +82,24 @@ def test_parquet(tmp_path, tidy, check_alike, layout):
     (tidy if layout == "tidy" else wide).to_parquet(tmp_path / "x.parquet", row_group_size=7)
     responses, _ = check_alike(["x.parquet"])
     assert len(responses.items) == 4
+
+
+@pytest.mark.parametrize("layout", ["tidy", "wide"])
+def test_no_thread_of_arrow_reads_remote_parquet(
+    tmp_path, tidy, place, upload, monkeypatch, layout
+):
+    readers, readinto = set(), remote.RemoteFile.readinto
+
+    def watched(file, buffer):
+        readers.add(threading.current_thread())
+        return readinto(file, buffer)
+
+    monkeypatch.setattr(remote.RemoteFile, "readinto", watched)
+    wide = tidy.pivot_table("correct", "model_id", "item_id").reset_index()
+    (tidy if layout == "tidy" else wide).to_parquet(tmp_path / "x.parquet", row_group_size=3)
+    upload(place)
+    ingest([f"{place}/x.parquet"])
+    assert readers == {threading.main_thread()}
 
 
 def test_empty_files(write, check_alike):
