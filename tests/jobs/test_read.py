@@ -66,7 +66,7 @@ def test_the_job_of_the_project_is_one():
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[fit]\ntolerence = 3", r"fit\.tolerence: unknown key; did you mean tolerance\?"),
+        ("[fit]\ntolerances = 3", r"fit\.tolerances: unknown key; did you mean tolerance\?"),
         ("[cluster]\nfoo = 3", r"cluster\.foo: unknown key; known are scheduler, workers"),
         ("[clusters]\nworkers = 3", r"clusters: unknown key; did you mean cluster\?"),
         ("[fit]\nrank = 'two'", "fit: rank 'two' is neither 'auto' nor a whole number"),
