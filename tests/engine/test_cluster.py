@@ -139,7 +139,8 @@ def test_nothing_piles_up_over_fifty_rounds(store):
             tasks.append(client.run_on_scheduler(scheduler_tasks))
             memory.append(psutil.Process().memory_info().rss)
 
-        fit(open_responses(store), tolerance=1e-300, max_rounds=50, client=client, listener=watch)
+        options = {"estimator": "separate", "tolerance": 1e-300, "max_rounds": 50}
+        fit(open_responses(store), **options, client=client, listener=watch)
     assert len(tasks) == 50
     assert max(tasks[10:]) <= max(tasks[:10])
     assert memory[-1] - memory[9] < 5 * 2**20
