@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import traceback
@@ -24,6 +25,9 @@ from mtlirt.errors import InputError
 from mtlirt.storage.errors import StorageError
 
 DONE, FAILED, BAD_USE = 0, 1, 2
+
+TRACEBACKS_OF_DASK = ("distributed.client", "distributed.worker")
+"""Loggers that tell of failures which also end the program."""
 
 
 @dataclass
@@ -89,6 +93,11 @@ def _tell(error: BaseException, message: str, settings: Settings) -> None:
     print(f"mtlirt: error: {' '.join(message.split())}", file=sys.stderr)
 
 
+def _without_traceback(record: logging.LogRecord) -> bool:
+    """Whether a record has none; what failed is told in the end anyway."""
+    return record.exc_info is None and "Traceback" not in record.getMessage()
+
+
 def _print_version(asked: bool) -> None:
     if asked:
         print(f"mtlirt {version('mtlirt')}")
@@ -108,6 +117,9 @@ def _options(
 ) -> None:
     """Item response theory for leaderboards: item-level results of many LLMs to scores."""
     context.obj.debug = debug
+    if not debug:
+        for name in TRACEBACKS_OF_DASK:
+            logging.getLogger(name).addFilter(_without_traceback)
     if context.invoked_subcommand is None:
         print(context.get_help())
         raise typer.Exit(BAD_USE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -85,6 +86,8 @@ def score(
 
 def _check_free(out: Path, overwrite: bool) -> None:
     """Refuse what cannot be written before anything is read."""
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(out)):
+        raise InputError(f"{out}: scores go to a local file, not to a URL")
     if out.suffix not in FORMATS:
         raise InputError(f"{out}: expected a name that ends in {' or '.join(FORMATS)}")
     if not out.absolute().parent.is_dir():

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -22,10 +23,13 @@ from mtlirt.cluster.errors import ClusterError
 from mtlirt.cluster.local import Inline, Threads
 from mtlirt.errors import InputError
 
-WORKERS_TIMEOUT = 300
-"""Seconds to wait for a worker where there is none."""
+FIRST_WORKER_SECONDS, ANOTHER_WORKER_SECONDS = 60, 300
+"""How long to wait for a worker where there is none: in the beginning, and when all were lost."""
 
 NO_WORKER = "the scheduler had no worker for too long: start one with `dask worker SCHEDULER`"
+
+FETCH_SECONDS = 10.0
+"""How long to wait for results that are there before looking for lost workers again."""
 
 LOOK_SECONDS = 0.5
 """How often to look for lost workers."""
@@ -115,7 +119,7 @@ class Cluster:
         self._tasks: weakref.WeakSet[Task] = weakref.WeakSet()
         self._looked = 0.0
         with translating():
-            wait_for_worker(client)
+            wait_for_worker(client, FIRST_WORKER_SECONDS)
             check_versions(client)
 
     def load(
@@ -165,12 +169,26 @@ class Cluster:
     def gather(self, handles: Sequence[Handle]) -> list[Any]:
         """Wait for the results and fetch them."""
         tasks = list({handle.task.number: handle.task for handle in handles}.values())
-        while not self._done(tasks):
-            self._look_for_losses()
-        with translating():
-            found = self._client.gather([task.sent for task in tasks])
-        results = {task.number: result for task, result in zip(tasks, found, strict=True)}
+        results = dict(zip([task.number for task in tasks], self._fetched(tasks), strict=True))
         return [results[handle.task.number][handle.position] for handle in handles]
+
+    def _fetched(self, tasks: Sequence[Task]) -> list[list[Any]]:
+        """The results of tasks, each a list.
+
+        A fetch may wait for ever: for a worker that was lost, as the last one, after it was done.
+        """
+        patience = FETCH_SECONDS
+        while True:
+            while not self._done(tasks):
+                self._look_for_losses()
+            fetch = partial(self._client.gather, [task.sent for task in tasks], asynchronous=True)
+            try:
+                with translating():
+                    return list(self._client.sync(fetch, callback_timeout=patience))
+            except TimeoutError:
+                if any(task.sent.status == "error" for task in tasks):
+                    raise
+                patience *= 2
 
     def _start(
         self, home: Home | None, function: Callable[..., Any], calls: list[tuple[Any, ...]]
@@ -222,7 +240,7 @@ class Cluster:
     def _threads(self) -> list[Home]:
         """The threads of all workers."""
         with translating():
-            wait_for_worker(self._client)
+            wait_for_worker(self._client, ANOTHER_WORKER_SECONDS)
             counts = self._client.nthreads()
         return sorted_homes(
             Home(worker, thread) for worker, count in counts.items() for thread in range(count)
@@ -270,12 +288,12 @@ class Cluster:
             task.home = moved[task.home, worker]
 
 
-def wait_for_worker(client: Client) -> None:
+def wait_for_worker(client: Client, seconds: float) -> None:
     """Wait until there is a worker."""
     try:
-        client.wait_for_workers(1, timeout=WORKERS_TIMEOUT)
+        client.wait_for_workers(1, timeout=seconds)
     except TimeoutError:
-        raise ClusterError(f"{NO_WORKER} ({WORKERS_TIMEOUT} s)") from None
+        raise ClusterError(f"{NO_WORKER} ({seconds} s)") from None
 
 
 def check_versions(client: Client) -> None:
@@ -283,10 +301,10 @@ def check_versions(client: Client) -> None:
     mine = package_version()
     for worker, theirs in client.run(package_version, on_error="return").items():
         if theirs != mine:
-            found = f"cannot run it ({theirs})" if isinstance(theirs, Exception) else theirs
+            found = f"cannot be run ({theirs})" if isinstance(theirs, Exception) else f"is {theirs}"
             raise ClusterError(
-                f"worker {worker}: mtlirt is {found}, in this process {mine}; install one version "
-                "everywhere"
+                f"worker {worker}: mtlirt {found}, in this process it is {mine}; install one "
+                "version everywhere"
             )
 
 

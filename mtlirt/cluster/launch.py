@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING
 
 import dask
@@ -22,6 +25,12 @@ OWN_SCHEDULER = {
     "distributed.scheduler.no-workers-timeout": "5 minutes",
 }
 """What a scheduler of ours is told: blocks stay where they are, workers may come and go."""
+
+GREETING_SECONDS = 10.0
+"""How long a scheduler may take to speak."""
+
+MOST_WORKERS = 1024
+"""Of a cluster on one machine."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +65,8 @@ class ClusterOptions:
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 1):
                 raise InputError(f"{name} {value!r} is not a whole number from 1 up")
+            if value is not None and value > MOST_WORKERS:
+                raise InputError(f"{name} {value}: one machine takes {MOST_WORKERS} at most")
 
 
 @contextmanager
@@ -83,20 +94,46 @@ def open_client(options: ClusterOptions) -> Iterator[Client | None]:
 def connected(address: str) -> Iterator[Client]:
     """A client of the scheduler at an address; the cluster lives on."""
     from distributed import Client
-    from distributed.comm.addressing import get_address_host_port
 
     try:
-        get_address_host_port(address)
-    except ValueError as error:
-        raise InputError(
-            f"scheduler {address!r}: {error}; give an address like tcp://HOST:8786"
-        ) from error
-    try:
+        check_greeting(address)
         client = Client(address, set_as_default=False)
     except OSError as error:
         raise ClusterError(f"cannot reach a scheduler at {address}: {error}") from error
     with client:
         yield client
+
+
+def check_greeting(address: str) -> None:
+    """Refuse what is no address, or does not speak first as Dask does: a client would wait on."""
+    from distributed.comm.addressing import get_address_host_port, parse_address
+
+    try:
+        place = get_address_host_port(address)
+        scheme, _ = parse_address(address)
+        if scheme != "tcp":
+            return
+        with socket.create_connection(place, timeout=GREETING_SECONDS) as connection:
+            greeting = connection.recv(1)
+    except (ValueError, OverflowError) as error:
+        raise InputError(
+            f"scheduler {address!r}: {error}; give an address like tcp://HOST:8786"
+        ) from error
+    except TimeoutError:
+        greeting = b""
+    if not greeting:
+        raise ClusterError(f"what listens at {address} is no Dask scheduler, or does not answer")
+
+
+@contextmanager
+def without_interrupts() -> Iterator[None]:
+    """Start threads and processes that leave Ctrl-C to this one: it ends them in good order."""
+    resource_tracker.ensure_running()  # started later, it would let interrupts through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
@@ -112,14 +149,12 @@ def local_cluster(
     """
     from distributed import Client, LocalCluster
 
-    with (
-        dask.config.set(OWN_SCHEDULER),
-        LocalCluster(
+    with dask.config.set(OWN_SCHEDULER), without_interrupts():
+        cluster = LocalCluster(
             n_workers=workers,
             threads_per_worker=threads or max(1, (os.cpu_count() or 1) // max(1, workers)),
             processes=processes,
             dashboard_address="127.0.0.1:0",
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+        )
+    with cluster, Client(cluster, set_as_default=False) as client:
         yield client

@@ -85,8 +85,8 @@ def fit(
     Returns
     -------
     Fit
-        The same bytes for the same responses and options, wherever it runs and on however many
-        workers; within 1e-6 whatever the chunks and the order of rows and columns.
+        The same bytes for the same responses, options and place; within 1e-8 wherever it runs and
+        on however many workers; within 1e-6 whatever the chunks and the order of rows and columns.
 
     Raises
     ------

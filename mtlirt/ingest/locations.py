@@ -37,8 +37,10 @@ def locate(source: str | os.PathLike[str]) -> Location:
     if scheme not in SCHEMES:
         known = ", ".join(f"{known}://" for known in SCHEMES)
         raise InputError(f"{text}: cannot read {scheme}://; give a local path, or one of {known}")
-    if scheme == "s3" and not bucket:
-        raise InputError(f"{text}: names no bucket")
+    if scheme == "s3":
+        from mtlirt.storage.s3 import S3Backend
+
+        S3Backend.at(text)  # refuses what names no bucket
     base: UPath = UPath(f"{scheme}://{bucket}", **(s3_options() if scheme == "s3" else {}))
     return base / name if name else base
 

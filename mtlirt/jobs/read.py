@@ -23,19 +23,22 @@ def read_job(path: Path) -> RefitJob:
         names the file, the key and the value.
     """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except IsADirectoryError:
         raise InputError(f"{path}: is a folder, expected a job file") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except RecursionError:
+        raise InputError(f"{path}: is nested too deeply") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{path}: is no TOML: {error}") from None
     try:
         return RefitJob.model_validate(content)
     except ValidationError as error:
-        errors = error.errors(include_url=False)
-        more = f" ({len(errors) - 1} more)" if len(errors) > 1 else ""
-        raise InputError(f"{path}: {told(dict(errors[0]))}{more}") from None
+        errors = [told(dict(each)) for each in error.errors(include_url=False)]
+        raise InputError(f"{path}: {'; '.join(errors)}") from None
 
 
 def told(error: dict[str, Any]) -> str:

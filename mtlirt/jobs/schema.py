@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from mtlirt.cluster.launch import ClusterOptions
 from mtlirt.engine.options import Estimator, FitOptions
 
-Url = Annotated[str, Field(min_length=1)]
+Url = Annotated[str, Field(pattern=r"^[^\x00-\x1f]+$")]
 
 
 class Table(BaseModel):

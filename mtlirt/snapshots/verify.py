@@ -52,6 +52,9 @@ class VersionCheck:
 def verify(url: str | os.PathLike[str]) -> Iterator[VersionCheck]:
     """Check versions one by one: manifest, files by size and SHA-256, form of the tables.
 
+    Versions are numbered from 1 on: one that is not there was removed. If that was the last, it
+    leaves its data folder, see `orphans`.
+
     Parameters
     ----------
     url
@@ -69,7 +72,12 @@ def verify(url: str | os.PathLike[str]) -> Iterator[VersionCheck]:
     """
     bare, version = split_version(os.fspath(url))
     root = open_root(bare)
+    checked = 0
     for manifest in read_manifests(root, version):
+        if version is None:
+            for lost in range(checked + 1, manifest.version):
+                yield VersionCheck(lost, 0, 0, (Problem(manifest_path(lost), "is missing"),))
+        checked = manifest.version
         if isinstance(manifest, BrokenVersion):
             problem = Problem(manifest_path(manifest.version), manifest.reason)
             yield VersionCheck(manifest.version, 0, 0, (problem,))

@@ -58,6 +58,11 @@ class S3Backend:
         bucket, _, prefix = url.removeprefix("s3://").rstrip("/").partition("/")
         if not bucket:
             raise InputError(f"{url}: names no bucket, expected s3://BUCKET/FOLDER")
+        if "@" in bucket or ":" in bucket:
+            raise InputError(
+                "a URL before whose bucket stands something, like credentials: expected "
+                "s3://BUCKET/FOLDER, and credentials in the environment (AWS_ACCESS_KEY_ID)"
+            )
         return cls(bucket, prefix)
 
     @property

@@ -1,7 +1,13 @@
 """``mtlirt run``, and where ``mtlirt fit`` works."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 
+import psutil
 import pytest
 
 from mtlirt.cli.app import run
@@ -94,3 +100,37 @@ def test_a_cluster_that_cannot_be_is_told(
     assert told in error
     assert error.count("mtlirt: error") == 1
     assert not (tmp_path / "s").exists()
+
+
+def test_an_interrupt_ends_workers_and_all_in_good_order(store, tmp_path):
+    main = "from mtlirt.cli.app import main; main()"
+    program = [sys.executable, "-c", main, "fit", store, "--workers", "2"]
+    endless = ["--tolerance", "1e-300", "--max-rounds", "1000000"]
+    with subprocess.Popen(
+        [*program, *endless, "--snapshots", str(tmp_path / "s")],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        lines = [""]
+        while "round 2" not in lines[-1]:
+            lines.append(process.stderr.readline())
+            assert lines[-1], lines
+        os.killpg(process.pid, signal.SIGINT)
+        rest = process.stderr.read()
+        assert process.wait(60) == 130
+    assert "Traceback" not in rest
+    assert not (tmp_path / "s").exists()
+    deadline = time.monotonic() + 20
+    while left := processes_of(process.pid):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.1)
+
+
+def processes_of(group):
+    """The processes of a group that still run."""
+    return [
+        process.cmdline()
+        for process in psutil.process_iter(["status"])
+        if process.info["status"] != psutil.STATUS_ZOMBIE and os.getpgid(process.pid) == group
+    ]

@@ -88,3 +88,9 @@ def test_bad_input(store, snapshots, tmp_path, capsys):
     assert run(["score", other, "--snapshots", snapshots, *out]) == 2
     assert "is known to the fit" in capsys.readouterr().err
     assert not (tmp_path / "s.csv").exists()
+
+
+def test_scores_go_to_no_url(store, snapshots, capsys):
+    arguments = ["score", store, "--snapshots", snapshots, "--out", "s3://bucket/scores.csv"]
+    assert run(arguments) == 2
+    assert "not to a URL" in capsys.readouterr().err

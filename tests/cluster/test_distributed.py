@@ -3,6 +3,7 @@
 import operator
 import os
 import signal
+import socket
 import time
 import warnings
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from distributed import Client
 
-from mtlirt.cluster import distributed
+from mtlirt.cluster import distributed, launch
 from mtlirt.cluster.bundle import Reference, filled, packed, run_calls
 from mtlirt.cluster.distributed import Cluster, Handle, Home, Task, homes
 from mtlirt.cluster.errors import ClusterError
@@ -170,6 +171,22 @@ def test_work_goes_on_when_all_workers_were_lost_at_once():
         assert {block.task.home.worker for block in blocks} <= set(client.nthreads())
 
 
+def test_results_lost_before_they_were_fetched_are_made_again(monkeypatch):
+    monkeypatch.setattr(distributed, "FETCH_SECONDS", 1.0)
+    with local_cluster(1, 1) as client:
+        cluster = Cluster(client, Inline())
+        (block,) = loaded(cluster, 4)
+        done = cluster.submit(np.sum, block)
+        assert cluster.gather([done]) == [16]
+        (pid,) = client.run(os.getpid).values()
+        os.kill(pid, signal.SIGKILL)
+        answers = iter([True])  # done, as it was found before the worker was lost
+        monkeypatch.setattr(
+            cluster, "_done", lambda tasks: next(answers, False) or Cluster._done(cluster, tasks)
+        )
+        assert cluster.gather([done]) == [16]
+
+
 def die(_):
     os._exit(1)
 
@@ -193,7 +210,7 @@ def test_a_scheduler_that_goes_away_is_told_so():
 
 
 def test_without_a_worker_it_says_how_to_start_one(monkeypatch):
-    monkeypatch.setattr(distributed, "WORKERS_TIMEOUT", 0.2)
+    monkeypatch.setattr(distributed, "FIRST_WORKER_SECONDS", 0.2)
     with (
         local_cluster(0, 1, processes=False) as client,
         pytest.raises(ClusterError, match=r"no worker for too long: .*\(0.2 s\)"),
@@ -204,7 +221,9 @@ def test_without_a_worker_it_says_how_to_start_one(monkeypatch):
 def test_workers_of_another_version_are_refused(threaded_cluster, monkeypatch):
     versions = iter(["9.9", "0.0"])
     monkeypatch.setattr(distributed, "package_version", lambda: next(versions))
-    with pytest.raises(ClusterError, match=r"worker inproc.*mtlirt is 0\.0, in this process 9\.9"):
+    with pytest.raises(
+        ClusterError, match=r"worker inproc.*mtlirt is 0\.0, in this process it is 9\.9"
+    ):
         Cluster(threaded_cluster, Inline())
 
 
@@ -217,7 +236,7 @@ def test_a_worker_that_cannot_run_it_is_refused(threaded_cluster, monkeypatch):
 
     broken.calls = 0
     monkeypatch.setattr(distributed, "package_version", broken)
-    with pytest.raises(ClusterError, match=r"cannot run it .*No module named"):
+    with pytest.raises(ClusterError, match=r"cannot be run .*No module named"):
         Cluster(threaded_cluster, Inline())
 
 
@@ -247,6 +266,16 @@ def test_an_address_without_a_scheduler_is_told_so(monkeypatch):
         dask.config.set({"distributed.comm.timeouts.connect": "0.3s"}),
         pytest.raises(ClusterError, match=r"cannot reach a scheduler at tcp://127.0.0.1:1"),
         connected("tcp://127.0.0.1:1"),
+    ):
+        pass
+
+
+def test_what_is_no_dask_scheduler_is_told_so(monkeypatch):
+    monkeypatch.setattr(launch, "GREETING_SECONDS", 0.3)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        pytest.raises(ClusterError, match=r"listens at tcp://.* is no Dask scheduler"),
+        connected(f"tcp://127.0.0.1:{server.getsockname()[1]}"),
     ):
         pass
 

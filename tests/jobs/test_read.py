@@ -93,7 +93,9 @@ def test_a_bad_key_or_value_is_named(job, text, told):
     ("text", "told"),
     [
         ("", "kind: is missing"),
-        ("kind = 'refit'", r"responses: is missing \(1 more\)"),
+        ("kind = 'refit'", "responses: is missing; snapshots: is missing"),
+        ("a = " + "[" * 5000 + "]" * 5000, "is nested too deeply"),
+        (LEAST.replace("store", r"st\u0000re"), r"responses\.url: 'st\\x00re'"),
         (LEAST.replace("refit", "fit"), "kind: 'fit': .*'refit'"),
         ("kind = 'refit'\nresponses = 'store'", r"responses: 'store': expected a table"),
         ("kind = 'refit'\nkind = 'refit'", "is no TOML: Cannot overwrite"),
@@ -105,11 +107,18 @@ def test_what_is_no_job_is_told(job, text, told):
         read_job(job(text))
 
 
+def test_a_byte_order_mark_is_passed_over(job):
+    assert read_job(job("\ufeff" + LEAST)).kind == "refit"
+
+
 def test_files_that_cannot_be_read_are_told(tmp_path):
     with pytest.raises(InputError, match="no such file"):
         read_job(tmp_path / "none.toml")
     with pytest.raises(InputError, match="is a folder"):
         read_job(tmp_path)
+    (tmp_path / "loop.toml").symlink_to(tmp_path / "loop.toml")
+    with pytest.raises(InputError, match="cannot be read"):
+        read_job(tmp_path / "loop.toml")
     (tmp_path / "bytes.toml").write_bytes(b"\xff")
     with pytest.raises(InputError, match="is no TOML"):
         read_job(tmp_path / "bytes.toml")

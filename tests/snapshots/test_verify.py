@@ -82,7 +82,7 @@ def test_manifests_broken_and_removed(url, published, files):
     assert reason.startswith("the file: Invalid JSON")
     assert orphans(url) is None
     files.rm_file(manifest_path(2))
-    assert found(url) == {1: [], 3: []}
+    assert found(url) == {1: [], 2: [("manifests/000000000002.json", "is missing")], 3: []}
     assert orphans(url) == [published["items.parquet"].path.split("/")[1]]
     with pytest.raises(InputError, match="no version 2"):
         found(f"{url}@2")

@@ -6,6 +6,7 @@ import pytest
 from moto.core import DEFAULT_ACCOUNT_ID
 from moto.s3.models import s3_backends
 
+from mtlirt.errors import InputError
 from mtlirt.storage.backend import open_backend
 from mtlirt.storage.local import LocalBackend
 from mtlirt.storage.objects import ObjectBackend
@@ -46,3 +47,10 @@ class TestS3Backend(SharedBackendTests):
         server = s3_backends[DEFAULT_ACCOUNT_ID]["aws"]
         for path in paths:
             server.put_object(backend.bucket, f"{backend.prefix}/{path}", b"")
+
+
+@pytest.mark.parametrize("url", ["s3://KEY:hidden@bucket/x", "s3://hidden@bucket"])
+def test_an_s3_url_holds_no_credentials_and_its_error_does_not_repeat_them(url):
+    with pytest.raises(InputError, match="credentials in the environment") as error:
+        open_backend(url)
+    assert "hidden" not in str(error.value)
