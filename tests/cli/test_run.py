@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import psutil
 import pytest
@@ -129,8 +130,9 @@ def test_an_interrupt_ends_workers_and_all_in_good_order(store, tmp_path):
 
 def processes_of(group):
     """The processes of a group that still run."""
-    return [
-        process.cmdline()
-        for process in psutil.process_iter(["status"])
-        if process.info["status"] != psutil.STATUS_ZOMBIE and os.getpgid(process.pid) == group
-    ]
+    found = []
+    for process in psutil.process_iter(["cmdline", "status"]):
+        with suppress(ProcessLookupError):
+            if process.info["status"] != psutil.STATUS_ZOMBIE and os.getpgid(process.pid) == group:
+                found.append(process.info["cmdline"])
+    return found
