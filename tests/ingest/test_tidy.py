@@ -336,8 +336,8 @@ def test_missing_columns_are_named_with_those_found(write):
         ("x.csv", b"model_id,item_id,correct\na,q,1\nb,\xff,0\n"),
         ("x.csv", b"\xff\xfe,item_id\n"),
         ("x.parquet", b"PAR1 no"),
-        ("x.csv.gz", gzip.compress(CSV.encode() * 50)[:-20]),
-        ("x.jsonl.gz", gzip.compress(THREE.encode() * 50)[:-20]),
+        ("x.csv.gz", gzip.compress(CSV.encode() * 50, mtime=0)[:-20]),
+        ("x.jsonl.gz", gzip.compress(THREE.encode() * 50, mtime=0)[:-20]),
         ("x.jsonl.gz", b"no gzip"),
     ],
 )
