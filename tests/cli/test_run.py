@@ -8,6 +8,7 @@ import sys
 import time
 from contextlib import suppress
 
+import pandas as pd
 import psutil
 import pytest
 
@@ -39,6 +40,14 @@ def job(store, tmp_path):
     return write
 
 
+def assert_same(url, other):
+    one, two = load(url), load(other)
+    for table in ("items", "traits"):
+        pd.testing.assert_frame_equal(
+            getattr(one, table), getattr(two, table), check_exact=False, rtol=0, atol=1e-8
+        )
+
+
 @pytest.mark.parametrize(
     "cluster", ["threads = 1", "workers = 2\nprocesses = false", "workers = 1\nthreads = 2"]
 )
@@ -48,9 +57,7 @@ def test_a_job_publishes_what_fit_publishes(job, snapshots, cluster, capsys):
     out = capsys.readouterr().out
     assert f"wrote version 1 of {place}" in out
     assert "m00" in out
-    published, expected = load(place), load(f"{snapshots}@1")
-    assert published.items.equals(expected.items)
-    assert published.traits.equals(expected.traits)
+    assert_same(place, f"{snapshots}@1")
 
 
 def test_a_job_prints_json(job, store, capsys):
@@ -71,14 +78,14 @@ def test_a_bad_job_is_bad_use_and_publishes_nothing(job, tmp_path, capsys):
 def test_fit_on_worker_processes(store, snapshots, tmp_path, capsys):
     arguments = ["fit", store, "--rank", "1", "--max-rounds", "3", "--workers", "2"]
     assert run([*arguments, "--snapshots", str(tmp_path / "s")]) == 0
-    assert load(tmp_path / "s").traits.equals(load(f"{snapshots}@1").traits)
+    assert_same(tmp_path / "s", f"{snapshots}@1")
 
 
 def test_fit_on_a_scheduler(store, snapshots, tmp_path, separate_scheduler):
     arguments = ["fit", store, "--rank", "1", "--max-rounds", "3"]
     there = ["--scheduler", separate_scheduler, "--snapshots", str(tmp_path / "s")]
     assert run([*arguments, *there]) == 0
-    assert load(tmp_path / "s").traits.equals(load(f"{snapshots}@1").traits)
+    assert_same(tmp_path / "s", f"{snapshots}@1")
 
 
 @pytest.mark.parametrize(
