@@ -14,24 +14,32 @@ class Fit:
     """A fitted model as tables.
 
     Traits have mean 0 and standard deviation 1 over the models of the fit, in every domain, and
-    point up where the domain's mean slope is positive. P(correct) = sigma(slope x trait +
-    intercept), without 1.702.
+    point up where the domain's mean slope is positive. P(correct) = guessing + (1 - guessing)
+    sigma(slope x trait + intercept), without 1.702.
 
     Attributes
     ----------
     items
-        Index (domain, item_id). ``slope``, ``intercept``, ``difficulty`` (-intercept/slope, null
-        where the slope is near 0), ``slope_variance``, ``slope_intercept_covariance``,
+        Index (domain, item_id). ``slope``, ``intercept``, ``guessing`` (the known lower
+        asymptote, as given), ``difficulty`` (-intercept/slope, null where the slope is near 0),
+        ``slope_variance``, ``slope_intercept_covariance``,
         ``intercept_variance``, ``answered`` (models), ``successes``, ``attempts``, ``constant``
         (all its takers alike: held at slope 0, uninformative), ``at_limit``. The variances take
         the traits as known: in domains of fewer than 30 items they are too small.
     domains
-        Index domain. ``items``, ``models`` (takers), ``uniqueness``, ``slope_mean``, ``slope_sd``
+        Index domain. ``items``, ``models`` (takers), ``uniqueness``, ``pooling`` ("joint": its
+        traits borrow from those of the other domains and lend to them; "own": they do not),
+        ``slope_mean``, ``slope_sd``
         (the learned prior; null without priors), ``weak`` (fewer than 3 informative items),
-        ``flat`` (its responses speak against any trait behind them: slopes held at 0).
+        ``flat`` (its responses speak against any trait behind them: slopes held at 0),
+        ``general_weight`` (of its trait in the general one), ``cosine`` (of the angle between the
+        two over the models), ``fused`` (estimator `joint`: its trait is the general one).
     models
         Index model_id. ``answered`` (cells), ``domains`` (taken), ``overall`` and ``overall_sd``
-        (equal weights over domains, from the joint posterior; null for a model without data).
+        (equal weights over domains, from the joint posterior; null for a model without data),
+        ``general`` and ``general_sd`` (the sine median of the domains' traits, norm sqrt(models);
+        its sd with the median's weights taken as known). Estimator `joint` and its like have no
+        sds, and their overall trait is the general one; models left out have none.
     traits
         Index (model_id, domain). ``mean``, ``sd``, ``site_precision``, ``site_shift`` (what the
         domain's own responses say), ``answered``, ``borrowed`` (no response in this domain: the
@@ -43,6 +51,9 @@ class Fit:
     info
         Estimator, options, rank, rounds, converged (the items), settled (the traits), the
         log-likelihood, and the convention of the parameters.
+    path
+        Estimator `joint` with cross-validation: one row a penalty; ``loss``, ``loss_se``,
+        ``fused``, ``chosen``, see `engine.crossvalidate.Path`. Else None.
     """
 
     items: pd.DataFrame
@@ -52,6 +63,7 @@ class Fit:
     representation: pd.DataFrame
     history: pd.DataFrame
     info: Mapping[str, Any]
+    path: pd.DataFrame | None = None
 
 
 @dataclass(frozen=True)

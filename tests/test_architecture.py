@@ -21,6 +21,7 @@ MAY_KNOW = {
     "result": set(),
     "scores": {"errors", "irt", "result"},
     "snapshots": {"errors", "storage", "result"},
+    "studies": {"errors", "storage", "responses", "cluster", "simulate", "engine", "result"},
     "jobs": {"errors", "storage", "responses", "cluster", "engine", "result", "snapshots"},
 }
 NUMERICS_ONLY = {"irt": {"numpy", "scipy", "numba"}}

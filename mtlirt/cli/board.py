@@ -79,7 +79,7 @@ def _model_columns(board: pd.DataFrame) -> list[Column]:
     ranks = board["rank"].astype("string").fillna("-").tolist()
     width = max(map(len, ranks), default=0)
     overall = [
-        "no data" if isnan(mean) else f"{mean:.2f} [{lower:.2f}, {upper:.2f}]"
+        _overall(mean, lower, upper)
         for mean, lower, upper in zip(board["overall"], board["lower"], board["upper"], strict=True)
     ]
     answered = [
@@ -92,6 +92,13 @@ def _model_columns(board: pd.DataFrame) -> list[Column]:
         Column("overall", overall),
         Column("answered", answered),
     ]
+
+
+def _overall(mean: float, lower: float, upper: float) -> str:
+    """An overall score with its interval, if it has one."""
+    if isnan(mean):
+        return "no data"
+    return f"{mean:.2f}" if isnan(lower) else f"{mean:.2f} [{lower:.2f}, {upper:.2f}]"
 
 
 def _domain_columns(board: pd.DataFrame) -> list[Column]:

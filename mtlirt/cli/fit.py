@@ -21,14 +21,33 @@ def fit(
         str, typer.Option(metavar="URL", help="Where to publish: a path or URL.")
     ] = "./snapshots",
     estimator: Annotated[
-        Literal["marginal", "separate"],
-        typer.Option(help="marginal: factors tie the domains; separate: each by itself."),
+        Literal["marginal", "separate", "joint", "local", "global", "accuracy"],
+        typer.Option(
+            help="marginal: factors tie the domains; separate: each by itself. joint: traits are "
+            "parameters, drawn to a general one (arXiv 2610.05613); local, global: its ends; "
+            "accuracy: standardised shares of right answers."
+        ),
     ] = "marginal",
     rank: Annotated[
         str, typer.Option(metavar="auto|R", help="Number of factors that tie the domains.")
     ] = "auto",
     no_priors: Annotated[
         bool, typer.Option("--no-priors", help="Plain maximum likelihood of the items.")
+    ] = False,
+    penalty: Annotated[
+        str,
+        typer.Option(metavar="cv|C", help="Of estimator joint; cv: by cross-validation."),
+    ] = "cv",
+    lambda_scaling: Annotated[
+        Literal["common", "per_domain"],
+        typer.Option(help="One lambda for all domains, or by their numbers of items."),
+    ] = "common",
+    complete_models: Annotated[
+        bool,
+        typer.Option(
+            "--complete-models",
+            help="Leave out models that lack a domain, which joint and its like cannot use.",
+        ),
     ] = False,
     tolerance: Annotated[
         float,
@@ -68,6 +87,9 @@ def fit(
         estimator=estimator,
         rank="auto" if rank == "auto" else _factors(rank),
         priors=not no_priors,
+        penalty="cv" if penalty == "cv" else _number(penalty),
+        lambda_scaling=lambda_scaling,
+        complete_models=complete_models,
         tolerance=tolerance,
         max_rounds=max_rounds,
     )
@@ -83,4 +105,13 @@ def _factors(rank: str) -> int:
     except ValueError:
         raise typer.BadParameter(
             f"{rank!r} is neither 'auto' nor a number from 1 up", param_hint="'--rank'"
+        ) from None
+
+
+def _number(penalty: str) -> float:
+    try:
+        return float(penalty)
+    except ValueError:
+        raise typer.BadParameter(
+            f"{penalty!r} is neither 'cv' nor a number from 0 up", param_hint="'--penalty'"
         ) from None

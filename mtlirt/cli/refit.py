@@ -25,6 +25,12 @@ def print_refit(done: Refit, top: int, as_json: bool) -> None:
             f"{fitted.history['objective'].diff().iloc[-1]:.1e}, tolerance "
             f"{fitted.info['tolerance']:g}; give more max-rounds or a larger tolerance"
         )
+    if fitted.info.get("models_left_out"):
+        left_out = fitted.models.index[fitted.models["general"].isna()]
+        warn(
+            f"{len(left_out):,} models lack a domain and are left out: "
+            f"{', '.join(left_out[:3])}{', ...' if len(left_out) > 3 else ''}"
+        )
     board = leaderboard(fitted)
     summary = _summary(fitted)
     if as_json:
@@ -37,11 +43,7 @@ def print_refit(done: Refit, top: int, as_json: bool) -> None:
         print_json(places | published | summary | {"leaderboard": board_records(board, top)})
         return
     print_board(board, top)
-    print(
-        f"{'converged' if summary['converged'] else 'not converged'}: "
-        f"{summary['rounds']:,} rounds in {done.seconds:,.1f} s, "
-        f"log-likelihood {summary['log_likelihood']:,.2f}, rank {summary['rank']}"
-    )
+    print(_outcome(fitted, done.seconds))
     print(
         f"{summary['constant_items']:,} of {summary['items']:,} items are constant, "
         f"{summary['weak_domains']:,} of {summary['domains']:,} domains are weak and "
@@ -51,15 +53,40 @@ def print_refit(done: Refit, top: int, as_json: bool) -> None:
     print(f"wrote version {done.version} of {done.snapshots}")
 
 
+def _outcome(fitted: Fit, seconds: float) -> str:
+    """How the fit went, on one line."""
+    info = fitted.info
+    if info["estimator"] == "accuracy":
+        return f"accuracies in {seconds:,.1f} s"
+    word = "converged" if info["converged"] else "not converged"
+    text = (
+        f"{word}: {info['rounds']:,} rounds in {seconds:,.1f} s, "
+        f"log-likelihood {info['log_likelihood']:,.2f}"
+    )
+    if info["estimator"] in ("marginal", "separate"):
+        return f"{text}, rank {info['rank']}"
+    if info["estimator"] == "joint":
+        text += f", penalty {info['penalty']:g} ({info['penalty_chosen_by']})"
+    return (
+        f"{text}, {int(fitted.domains['fused'].sum()):,} of {len(fitted.domains):,} domains fused"
+    )
+
+
 def _summary(fitted: Fit) -> dict[str, Any]:
     """How the fit went."""
     names = ("estimator", "rank", "rounds", "converged", "log_likelihood")
-    return {name: fitted.info[name] for name in names} | {
-        "models": len(fitted.models),
-        "models_without_data": int(fitted.models["overall"].isna().sum()),
-        "items": len(fitted.items),
-        "constant_items": int(fitted.items["constant"].sum()),
-        "domains": len(fitted.domains),
-        "weak_domains": int(fitted.domains["weak"].sum()),
-        "flat_domains": int(fitted.domains["flat"].sum()),
-    }
+    joint = ("penalty", "models_left_out", "objective")
+    known = {name: fitted.info[name] for name in joint if name in fitted.info}
+    return (
+        {name: fitted.info[name] for name in names}
+        | known
+        | {
+            "models": len(fitted.models),
+            "models_without_data": int(fitted.models["overall"].isna().sum()),
+            "items": len(fitted.items),
+            "constant_items": int(fitted.items["constant"].sum()),
+            "domains": len(fitted.domains),
+            "weak_domains": int(fitted.domains["weak"].sum()),
+            "flat_domains": int(fitted.domains["flat"].sum()),
+        }
+    )

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mtlirt.engine.rounds import RoundEvent
+    from mtlirt.engine.events import RoundEvent
 
 
 def warn(message: str) -> None:

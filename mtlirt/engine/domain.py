@@ -31,8 +31,7 @@ class DomainUpdate:
     sites
         Of each model chunk, from the parameters before the last item update.
     intercept_term
-        sum_j successes_j d_j at those parameters: the part of the log-likelihood that no trait
-        enters.
+        The part of the log-likelihood at those parameters that no trait enters.
     log_normaliser
         Sum over models of log of the integral of cavity x likelihood there, without that term.
     """
@@ -49,9 +48,13 @@ def total_log_normaliser(posterior: Posterior) -> float:
     return float(posterior.log_normaliser.sum())
 
 
-def intercept_term(successes: Float, items: Items) -> float:
-    """The part of the log-likelihood that no trait enters, of one item chunk."""
-    return float(successes @ items.intercept)
+def intercept_term(successes: Float, attempts: Float, items: Items) -> float:
+    """The part of the log-likelihood that no trait enters, of some items.
+
+    With s successes of n attempts, sum_j s_j d_j + (n_j - s_j) log(1 - c_j).
+    """
+    wrong = attempts - successes
+    return float(successes @ items.intercept + wrong @ np.log1p(-items.guessing))
 
 
 def new_items(update: ItemUpdate) -> Items:
@@ -85,12 +88,12 @@ def domain_step(
         traits = trait_step(executor, blocks, task, parts, cavities, guesses, quadrature)
         posteriors = traits.posteriors
         sites = executor.submit_all(site, list(zip(posteriors, cavities, strict=True)))
-        pairs = [
-            (block, posterior, traits.grid)
+        calls = [
+            (block, posterior, traits.grid, guessed)
             for row, posterior in zip(blocks, posteriors, strict=True)
-            for block in row
+            for block, guessed in zip(row, task.guessed(items), strict=True)
         ]
-        statistics = grid_of(executor.submit_all(item_statistics, pairs), len(parts))
+        statistics = grid_of(executor.submit_all(item_statistics, calls), len(parts))
         updates = executor.submit_all(
             update_items,
             [
@@ -104,12 +107,16 @@ def domain_step(
     done: list[ItemUpdate] = executor.gather(updates)
     intercept_terms = executor.submit_all(
         intercept_term,
-        [(task.successes[part], used) for part, used in zip(task.columns, before, strict=True)],
+        [
+            (task.successes[part], task.attempts[part], used)
+            for part, used in zip(task.columns, before, strict=True)
+        ],
     )
     return DomainUpdate(
         Items(
             np.concatenate([update.items.slope for update in done]),
             np.concatenate([update.items.intercept for update in done]),
+            items.guessing,
         ),
         np.concatenate([update.information for update in done]),
         executor.gather(sites),

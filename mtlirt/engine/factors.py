@@ -14,7 +14,7 @@ from mtlirt.irt.representation import (
     add_moments,
     factor_moments,
     factor_posterior,
-    largest_rank,
+    independent,
     update_representation,
 )
 from mtlirt.irt.traits import Cavity
@@ -24,6 +24,10 @@ STRIP = 2048
 
 EM_STEPS = 50
 """EM updates of the representation a round, at most."""
+
+FEWEST_DOMAINS = 3
+"""Domains a factor, at least, where the rank is chosen: with fewer a factor that two domains share
+can take the uniqueness of either."""
 
 LARGE_GAIN = 10.0
 """A gain of log-likelihood after which the sites are sure to move."""
@@ -124,6 +128,7 @@ def with_new_factor(
         direction = vectors[:, -1] * np.sign(vectors[np.argmax(np.abs(vectors[:, -1])), -1])
         column = 0.5 * np.sqrt(representation.uniqueness) * direction * np.sqrt(domains)
         column = np.clip(column, -0.7, 0.7) * np.sqrt(representation.uniqueness)
+        column = np.where(representation.tied, column, 0.0)
     loadings = np.column_stack([representation.loadings, column])
     uniqueness = np.maximum(representation.uniqueness - column**2, 0.05)
     return Representation(representation.centre, loadings, uniqueness)
@@ -151,16 +156,23 @@ def chosen_rank(
     representation: Representation,
     priors: bool,
 ) -> Representation:
-    """Grow the representation while the Bayesian information criterion falls.
+    """Grow the representation while the Bayesian information criterion falls; or drop all ties.
 
     The criterion is that of factor analysis on the domains' Gaussian sites: -2 log integral +
-    log(models) x free loadings. It costs no pass over the responses. EM of a candidate ends once
-    a step gains a hundredth of what the criterion asks of the factor.
+    log(models) x free loadings, over the domains that have loadings. It costs no pass over the
+    responses. EM of a candidate ends once a step gains a hundredth of what the criterion asks of
+    the factor.
     """
-    domains, models = len(representation.loadings), int(taken.any(axis=1).sum())
-    best = moments(executor, precision, shift, taken, representation).log_integral
-    while representation.rank < largest_rank(domains):
-        price = 0.5 * np.log(models) * (domains - representation.rank)
+    tied, models = int(representation.tied.sum()), int(taken.any(axis=1).sum())
+    untied = independent(len(representation.loadings))
+    alone, best = (
+        moments(executor, precision, shift, taken, prior).log_integral
+        for prior in (untied, representation)
+    )
+    if best - alone <= 0.5 * np.log(models) * (tied if tied > 2 else 1):
+        return untied
+    while representation.rank < tied // FEWEST_DOMAINS:
+        price = 0.5 * np.log(models) * (tied - representation.rank)
         larger = grown(executor, precision, shift, taken, representation, priors, 0.01 * price)
         found = moments(executor, precision, shift, taken, larger).log_integral
         if found - best <= price:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
 import dask.array as da
@@ -11,23 +10,26 @@ import numpy as np
 import pandas as pd
 
 from mtlirt.cluster.executor import open_executor
+from mtlirt.engine.events import Listener, silent
+from mtlirt.engine.joint_fit import joint_fit
 from mtlirt.engine.marginal import first_rank
-from mtlirt.engine.options import Estimator, FitOptions, whole_number
+from mtlirt.engine.marginal_fit import marginal_fit
+from mtlirt.engine.options import (
+    PENALTIES,
+    Estimator,
+    FitOptions,
+    LambdaScaling,
+    whole_number,
+)
 from mtlirt.engine.placement import check_fittable, place, untouched
-from mtlirt.engine.rounds import RoundEvent, run_rounds
 from mtlirt.engine.scoring import Estimate, score_models
 from mtlirt.engine.tables import (
-    domain_table,
     fitted_representation,
-    item_table,
-    loading_table,
     model_table,
     trait_table,
 )
 from mtlirt.errors import InputError
 from mtlirt.irt.curves import Items
-from mtlirt.irt.items import covariance
-from mtlirt.irt.representation import canonical
 from mtlirt.responses.arrays import from_arrays
 from mtlirt.responses.matrix import Responses
 from mtlirt.result import Fit, Scores
@@ -35,14 +37,8 @@ from mtlirt.result import Fit, Scores
 if TYPE_CHECKING:
     from mtlirt.cluster.executor import Client
 
-CONVENTION = (
-    "P(correct) = sigma(slope * trait + intercept), no 1.702; traits have mean 0 and variance 1 "
-    "over the models of the fit; a domain's sign is that of its mean slope"
-)
-
-
-def silent(event: RoundEvent) -> None:
-    """Hear of a round and do nothing."""
+HIERARCHICAL = ("marginal", "separate")
+"""Estimators whose traits have a prior."""
 
 
 def fit(
@@ -51,28 +47,36 @@ def fit(
     estimator: Estimator = "marginal",
     rank: int | Literal["auto"] = "auto",
     priors: bool = True,
+    adapt: bool = True,
+    penalty: float | Literal["cv"] = "cv",
+    penalties: Sequence[float] = PENALTIES,
+    folds: int = 5,
+    lambda_scaling: LambdaScaling = "common",
+    complete_models: bool = False,
     tolerance: float = 1e-3,
     max_rounds: int = 200,
     client: Client | None = None,
     threads: int | None = None,
-    listener: Callable[[RoundEvent], None] = silent,
+    listener: Listener = silent,
 ) -> Fit:
-    """Fit a two-parameter IRT model to all domains at once.
+    """Fit a two-parameter IRT model to all domains at once, above known guessing floors.
 
     Parameters
     ----------
     responses
         From `open_responses`, `from_tidy` or `from_wide`; or domain -> int8 Dask array (models x
-        items; 1 correct, 0 wrong, -1 missing), all with the same models in the same order.
+        items; 1 correct, 0 wrong, -1 missing), all with the same models in the same order. A
+        column ``guessing`` of the item table holds known lower asymptotes; null is 0.
     estimator
         "marginal": traits have a factor-analytic prior that ties the domains; "separate": every
-        domain by itself.
+        domain by itself. "joint", "local", "global", "accuracy": point estimates after arXiv
+        2610.05613, see `FitOptions`.
     rank
         Number of factors, at most Ledermann's bound; "auto" chooses by information criterion.
     priors
         Learned normal priors of the slopes and a weak prior on the uniquenesses; False is plain
         marginal maximum likelihood.
-    tolerance, max_rounds
+    adapt, penalty, penalties, folds, lambda_scaling, complete_models, tolerance, max_rounds
         See `mtlirt.engine.options.FitOptions`.
     client
         A `dask.distributed` client, whose workers then read the responses and work on them; None
@@ -91,7 +95,8 @@ def fit(
     Raises
     ------
     InputError
-        If an option is out of range, or a domain has fewer than 2 models with responses.
+        If an option is out of range, a domain has fewer than 2 models with responses, or a
+        lower asymptote is not a number in [0, 1).
     ClusterError
         If the client's scheduler or workers are lost, or run another version of this package.
 
@@ -99,55 +104,32 @@ def fit(
     -----
     Marginal maximum likelihood by expectation propagation between domains. Cost: 4 to 20 rounds.
     A round makes four passes over the responses where models answered every item of their domains
-    (about 4 cells a nanosecond and core), and cells x 40 multiplications where cells are missing;
-    besides, 50 exponentials for each model and domain. Memory: the responses once, at one byte a
-    cell, and a dozen arrays of models x domains.
+    (about 4 cells a nanosecond and core), and cells x 40 multiplications where cells are missing,
+    or x 80 where items are guessed; besides, 50 exponentials for each model and domain. Memory:
+    the responses once, at one byte a cell, and a dozen arrays of models x domains.
     """
-    options = FitOptions(estimator, rank, priors, tolerance, max_rounds, threads=threads)
+    options = FitOptions(
+        estimator,
+        rank,
+        priors,
+        adapt,
+        penalty,
+        tuple(penalties),
+        folds,
+        lambda_scaling,
+        complete_models,
+        tolerance,
+        max_rounds,
+        threads=threads,
+    )
     if not isinstance(responses, Responses):
         responses = from_arrays(responses)
     first_rank(len(responses.domains), options)  # refuse a rank before reading anything
     with open_executor(client, options.threads) as executor:
         domains = place(executor, responses)
         check_fittable(domains)
-        state, history = run_rounds(executor, domains, options, listener)
-        representation = canonical(state.representation)
-        covariances = [
-            covariance(information, prior, held)
-            for information, prior, held in zip(
-                state.information, state.slope_priors, state.held, strict=True
-            )
-        ]
-        table = score_models(
-            executor,
-            domains,
-            state.items,
-            covariances,
-            representation,
-            "eap",
-            (state.precision, state.shift),
-        )
-    info = {
-        "estimator": options.estimator,
-        "priors": options.priors,
-        "rank": representation.rank,
-        "rank_asked": options.rank,
-        "tolerance": options.tolerance,
-        "rounds": len(history),
-        "converged": history[-1].converged,
-        "settled": table.settled,
-        "log_likelihood": table.log_likelihood,
-        "convention": CONVENTION,
-    }
-    return Fit(
-        items=item_table(responses.items.index, domains, state, covariances),
-        domains=domain_table(domains, state, representation, options),
-        models=model_table(responses.models.index, domains, table, representation),
-        traits=trait_table(responses.models.index, domains, table),
-        representation=loading_table(domains, representation),
-        history=pd.DataFrame([asdict(event) for event in history]).set_index("number"),
-        info=info,
-    )
+        how = marginal_fit if options.estimator in HIERARCHICAL else joint_fit
+        return how(executor, responses, domains, options, listener)
 
 
 def score(
@@ -164,10 +146,11 @@ def score(
     ----------
     responses
         Of the models to score. Items are matched by (domain, item_id); items and domains that
-        the fit does not know are left out and counted in ``info``.
+        the fit does not know are left out and counted in ``info``. Lower asymptotes are those of
+        the fit.
     estimate
         "eap": posterior means and standard deviations; "map": posterior modes, and standard
-        deviations from the curvature there.
+        deviations from the curvature there (with guessing, from that expected there).
     client
         As for `fit`.
     threads
@@ -189,6 +172,11 @@ def score(
     whole_number("threads", threads)
     if not isinstance(responses, Responses):
         responses = from_arrays(responses)
+    if fitted.info["estimator"] not in HIERARCHICAL:
+        raise InputError(
+            f"a fit by estimator {fitted.info['estimator']!r} scores its own models only: their "
+            "traits are parameters of it; fit by 'marginal' to score others"
+        )
     known = {name: fitted.items.loc[name].index for name in fitted.domains.index}
     columns = {}
     kept: dict[str, pd.Index] = {}
@@ -206,10 +194,12 @@ def score(
         )
     representation = fitted_representation(fitted.domains, fitted.representation)
     with open_executor(client, threads) as executor:
-        placed = {d.name: d for d in place(executor, responses, columns)}
-        domains = [placed.get(name) or untouched(name, len(responses.models)) for name in known]
         tables = [fitted.items.loc[name].reindex(kept.get(name, [])) for name in known]
-        items = [Items(*table[["slope", "intercept"]].to_numpy().T.copy()) for table in tables]
+        parameters = ["slope", "intercept", "guessing"]
+        items = [Items(*table[parameters].to_numpy().T.copy()) for table in tables]
+        guessing = {name: part.guessing for name, part in zip(known, items, strict=True)}
+        placed = {d.name: d for d in place(executor, responses, columns, guessing)}
+        domains = [placed.get(name) or untouched(name, len(responses.models)) for name in known]
         spread = ["slope_variance", "slope_intercept_covariance", "intercept_variance"]
         covariances = [np.ascontiguousarray(table[spread].to_numpy()) for table in tables]
         found = score_models(executor, domains, items, covariances, representation, estimate)
@@ -223,7 +213,13 @@ def score(
         "settled": found.settled,
     }
     return Scores(
-        models=model_table(responses.models.index, domains, found, representation),
+        models=model_table(
+            responses.models.index,
+            domains,
+            found,
+            representation,
+            fitted.domains["general_weight"].to_numpy(dtype=np.float64),
+        ),
         traits=trait_table(responses.models.index, domains, found),
         info=info,
     )

@@ -52,7 +52,7 @@ def uncertainty_step(
     spreads = [covariance[part] for part in task.columns]
     reach = executor.submit_all(item_reach, [(part, task.largest_attempts) for part in parts])
     grid = executor.submit(covering_grid, reach, list(means))
-    if task.complete:
+    if task.one_curve:
         pairs = list(zip(parts, spreads, strict=True))
         return executor.gather(
             executor.submit_all(shared_uncertainty, [(pairs, mean, grid) for mean in means])

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from mtlirt.cluster.executor import Executor
-from mtlirt.engine.domain import DomainUpdate
+from mtlirt.engine.domain import DomainUpdate, intercept_term
 from mtlirt.engine.factors import chosen_rank, expectation_maximisation, grown
 from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import PlacedDomain
-from mtlirt.engine.state import State, null_intercepts, slope_posteriors, standardise
+from mtlirt.engine.state import State, null_intercepts, slope_posteriors, standardise, start
 from mtlirt.errors import InputError
-from mtlirt.irt.curves import Items
+from mtlirt.irt.curves import Items, guessing_gain
 from mtlirt.irt.kernels import Float
-from mtlirt.irt.representation import Representation, largest_rank
+from mtlirt.irt.representation import Representation, largest_rank, standardised
 from mtlirt.irt.slopes import SlopePrior, learn_slope_priors
 from mtlirt.irt.traits import Cavity, log_gaussian_integral
 
-RANK_ROUND = 2
-"""The round after which rank "auto" is chosen: the first whose sites rest on fitted items."""
+T = TypeVar("T")
 
 DAMP_AFTER = 20
 """Rounds after which sites are averaged with the last ones: closely tied domains of few models can
@@ -90,10 +91,6 @@ def shared_step(
         representation = grown(
             executor, precision, shift, taken, representation, options.priors, options.tolerance
         )
-    if rank and options.rank == "auto" and number == RANK_ROUND:
-        representation = chosen_rank(
-            executor, precision, shift, taken, representation, options.priors
-        )
     after = replace(
         state,
         items=tuple(update.items for update in updates),
@@ -154,16 +151,72 @@ def evidence(
         prior, rows = state.slope_priors[t], domain.models
         surprise = prior.precision * (slopes.variance + (slopes.mean - prior.mean) ** 2)
         shrinkage = np.log(np.maximum(slopes.variance * prior.precision, 1e-300))
-        null = null_intercepts(domain)
-        softplus = np.logaddexp(0.0, null)
         out[t] = (
             updates[t].log_normaliser
             + log_gaussian_integral(ridge[rows, t], 0.0, everyone.part(rows, t)).sum()
             + updates[t].intercept_term
             - 0.5 * (surprise - 1.0 - shrinkage).sum()
-            - (domain.successes @ null - domain.attempts @ softplus)
+            - null_log_likelihood(domain)
         )
     return out
+
+
+def null_items(domain: PlacedDomain) -> Items:
+    """Items that all models pass with equal probability."""
+    return Items(np.zeros(len(domain.cells)), null_intercepts(domain), domain.guessing)
+
+
+def null_log_likelihood(domain: PlacedDomain) -> float:
+    """Log-likelihood of a domain's responses under `null_items`."""
+    null = null_items(domain)
+    softplus = np.logaddexp(0.0, null.intercept)
+    gain = guessing_gain(null.intercept, null.guessing)
+    fixed = intercept_term(domain.successes, domain.attempts, null)
+    return float(fixed - domain.attempts @ softplus + domain.successes @ gain)
+
+
+def revised(
+    executor: Executor,
+    domains: list[PlacedDomain],
+    state: State,
+    own: npt.NDArray[np.bool_],
+    options: FitOptions,
+) -> State:
+    """Cut the ties of some domains, start those anew, and choose the rank of the others.
+
+    A single domain that is left with ties has none either. Returns the state itself where
+    nothing changes.
+    """
+    before = state.representation
+    keep = before.tied & ~own
+    keep &= keep.sum() > 1
+    loadings = before.loadings * keep[:, None]
+    representation = Representation(before.centre, loadings, 1.0 - (loadings**2).sum(axis=1))
+    precision, shift = state.precision, state.shift
+    if options.rank == "auto" and keep.any():
+        there = np.where(keep, precision, 0.0), np.where(keep, shift, 0.0)
+        representation = chosen_rank(
+            executor, *there, taken_domains(domains), representation, options.priors
+        )
+        if representation.rank == 0:
+            representation = Representation(before.centre, 0.0 * loadings, np.ones(len(keep)))
+    cut = before.tied & ~representation.tied
+    if not cut.any() and representation.rank == before.rank:
+        return state
+    fresh = start(domains, options)
+
+    def restarted(now: Sequence[T], anew: Sequence[T]) -> tuple[T, ...]:
+        return tuple(b if o else a for a, b, o in zip(now, anew, cut, strict=True))
+
+    return replace(
+        state,
+        items=restarted(state.items, fresh.items),
+        information=restarted(state.information, fresh.information),
+        slope_priors=restarted(state.slope_priors, fresh.slope_priors),
+        precision=np.where(cut, 0.0, precision),
+        shift=np.where(cut, 0.0, shift),
+        representation=standardised(representation),
+    )
 
 
 def flatten(domains: list[PlacedDomain], state: State, flat: npt.NDArray[np.bool_]) -> State:
@@ -171,9 +224,8 @@ def flatten(domains: list[PlacedDomain], state: State, flat: npt.NDArray[np.bool
     keep = np.where(flat, 0.0, 1.0)
     items, held = list(state.items), list(state.held)
     for t in np.flatnonzero(flat):
-        length = len(items[t].slope)
-        items[t] = Items(np.zeros(length), null_intercepts(domains[t]))
-        held[t] = np.ones(length, bool)
+        items[t] = null_items(domains[t])
+        held[t] = np.ones(len(held[t]), bool)
     loadings = state.representation.loadings * keep[:, None]
     uniqueness = np.where(flat, 1.0, state.representation.uniqueness)
     return replace(

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from mtlirt.errors import InputError
 
-Estimator = Literal["marginal", "separate"]
+Estimator = Literal["marginal", "separate", "joint", "local", "global", "accuracy"]
+LambdaScaling = Literal["common", "per_domain"]
+
+PENALTIES = (
+    *(0.001, 0.005, 0.01, 0.02, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25),
+    *(0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.75, 1.0, 1.5),
+)
+"""Values of C that cross-validation tries."""
 
 
 @dataclass(frozen=True)
@@ -18,15 +26,31 @@ class FitOptions:
     ----------
     estimator
         "marginal": domains tied by a factor-analytic prior; "separate": every domain alone.
+        "joint": traits are parameters, drawn to a general trait by the sine of their angle
+        (arXiv 2610.05613); "local": the same at C = 0; "global": one trait for all domains;
+        "accuracy": standardised shares of successes, no items.
     rank
         Number of factors, or "auto": chosen by the Bayesian information criterion.
     priors
         Learned normal priors of the slopes and a weak prior on the uniquenesses; False gives
         plain (marginal) maximum likelihood.
+    adapt
+        Whether domains whose own traits predict them better than borrowing ones are fitted by
+        themselves; see `mtlirt.engine.pooling`.
+    penalty
+        Estimator `joint`: C, from 0 up, or "cv": chosen by cross-validation over cells.
+    penalties, folds
+        What cross-validation tries, and into how many folds it deals each model's items.
+    lambda_scaling
+        lambda_t = C N / sqrt(min(N, J_t)): the largest of them for all domains ("common", the
+        paper's) or each its own ("per_domain").
+    complete_models
+        Estimators that need every model in every domain: leave the others out.
     tolerance
-        Converged when in a round no slope or intercept x moves by more than this times 1 +
-        abs(x), no uniqueness by more than this, and the log-likelihood by at most a thousandth
-        of it, relatively.
+        Estimators `marginal` and `separate`: converged when in a round no slope or intercept x
+        moves by more than this times 1 + abs(x), no uniqueness by more than this, and the
+        log-likelihood by at most a thousandth of it, relatively.
+        Others: when a round lowers the objective by less than 1e-4 times this, relatively.
     max_rounds
         Stop after so many rounds, converged or not.
     repeats
@@ -38,6 +62,12 @@ class FitOptions:
     estimator: Estimator = "marginal"
     rank: int | Literal["auto"] = "auto"
     priors: bool = True
+    adapt: bool = True
+    penalty: float | Literal["cv"] = "cv"
+    penalties: tuple[float, ...] = PENALTIES
+    folds: int = 5
+    lambda_scaling: LambdaScaling = "common"
+    complete_models: bool = False
     tolerance: float = 1e-3
     max_rounds: int = 200
     repeats: int = 2
@@ -49,12 +79,40 @@ class FitOptions:
             raise InputError(f"estimator {self.estimator!r} is not one of {names}")
         if self.rank != "auto" and (type(self.rank) is not int or self.rank < 1):
             raise InputError(f"rank {self.rank!r} is neither 'auto' nor a whole number from 1 up")
-        if self.estimator == "separate" and self.rank != "auto":
-            raise InputError(f"rank {self.rank}: estimator 'separate' has no factors; leave it out")
+        if self.estimator != "marginal" and self.rank != "auto":
+            raise InputError(
+                f"rank {self.rank}: estimator {self.estimator!r} has no factors; leave it out"
+            )
+        self._check_penalties()
         if not isinstance(self.tolerance, float) or not 0.0 < self.tolerance < 1.0:
             raise InputError(f"tolerance {self.tolerance!r} is not a number between 0 and 1")
         for name in ("max_rounds", "repeats", "threads"):
             whole_number(name, getattr(self, name))
+
+    def _check_penalties(self) -> None:
+        if self.penalty != "cv":
+            _penalty("penalty", self.penalty)
+            if self.estimator != "joint":
+                raise InputError(
+                    f"penalty {self.penalty!r}: estimator {self.estimator!r} has none; leave it out"
+                )
+        if not self.penalties:
+            raise InputError("penalties: name at least one")
+        for value in self.penalties:
+            _penalty("penalties", value)
+        if len(set(self.penalties)) < len(self.penalties):
+            raise InputError(f"penalties {self.penalties}: a value occurs twice")
+        if type(self.folds) is not int or self.folds < 2:
+            raise InputError(f"folds {self.folds!r} is not a whole number from 2 up")
+        if self.lambda_scaling not in get_args(LambdaScaling):
+            names = ", ".join(get_args(LambdaScaling))
+            raise InputError(f"lambda_scaling {self.lambda_scaling!r} is not one of {names}")
+
+
+def _penalty(name: str, value: object) -> None:
+    """Refuse a value of C that is not a number from 0 up."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise InputError(f"{name} {value!r} is not a number from 0 up")
 
 
 def whole_number(name: str, value: object) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import dask.array as da
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mtlirt.cluster.executor import Executor
+from mtlirt.engine.guessing import read_guessing
 from mtlirt.errors import InputError
 from mtlirt.irt.blocks import BlockCounts, ResponseBlock, count_block, response_block
 from mtlirt.irt.kernels import Float
@@ -38,6 +39,8 @@ class PlacedDomain:
         Answered cells and successes by model, 0 where the model did not take the domain.
     largest_attempts
         Most attempts behind any cell.
+    guessing
+        The items' known lower asymptotes, shape (items,).
     together
         Whether one task works on all blocks.
     """
@@ -52,6 +55,7 @@ class PlacedDomain:
     answered: npt.NDArray[np.int64]
     score: Float
     largest_attempts: float
+    guessing: Float
     together: bool
 
     @property
@@ -68,6 +72,11 @@ class PlacedDomain:
     def complete(self) -> bool:
         """Whether every taker answered every item, once."""
         return bool(self.largest_attempts == 1.0 and self.attempts.sum() == self.size)
+
+    @property
+    def one_curve(self) -> bool:
+        """Whether all takers' log-likelihoods share one curve: complete, and nobody guesses."""
+        return self.complete and not self.guessing.any()
 
     @property
     def constant(self) -> npt.NDArray[np.bool_]:
@@ -103,7 +112,10 @@ def taken_rows(block: ResponseBlock, keep: npt.NDArray[np.bool_]) -> ResponseBlo
 
 
 def place(
-    executor: Executor, responses: Responses, columns: Mapping[str, Index] | None = None
+    executor: Executor,
+    responses: Responses,
+    columns: Mapping[str, Index] | None = None,
+    guessing: Mapping[str, Float] | None = None,
 ) -> list[PlacedDomain]:
     """Load every block once, count it, and drop from each domain the models that lack it.
 
@@ -112,12 +124,21 @@ def place(
     columns
         Domain -> positions of the items to use, in this order; such a domain is one item chunk.
         None uses all items, in the arrays' own chunks.
+    guessing
+        Domain -> lower asymptotes of the items used; None reads them from the item table.
+
+    Raises
+    ------
+    InputError
+        If a value is not a response, or not a lower asymptote.
     """
     if columns is None:
         data, picked = dict(responses.domains), dict.fromkeys(responses.domains)
     else:
         data = {name: one_item_chunk(responses.domains[name]) for name in columns}
         picked = dict(columns)
+    if guessing is None:
+        guessing = {name: read_guessing(responses, name, part) for name, part in picked.items()}
     loaded = executor.load(
         read_block, [block_calls(name, part, picked[name]) for name, part in data.items()]
     )
@@ -126,7 +147,8 @@ def place(
     placed = []
     for (name, part), blocks in zip(data.items(), loaded, strict=True):
         counted = list(itertools.islice(counts, len(blocks)))
-        placed.append(placed_domain(executor, name, part, picked[name], blocks, counted))
+        found = placed_domain(executor, name, part, picked[name], guessing[name], blocks, counted)
+        placed.append(found)
     return placed
 
 
@@ -159,6 +181,7 @@ def placed_domain(
     name: str,
     data: DomainResponses,
     picked: Index | None,
+    guessing: Float,
     loaded: list[Any],
     counted: list[BlockCounts],
 ) -> PlacedDomain:
@@ -191,7 +214,39 @@ def placed_domain(
         answered=answered,
         score=score,
         largest_attempts=max((c.largest_attempts for c in counted), default=1.0),
+        guessing=guessing,
         together=executor.together([block for row in kept for block in row]),
+    )
+
+
+def without_models(
+    executor: Executor, domain: PlacedDomain, left_out: npt.NDArray[np.bool_]
+) -> PlacedDomain:
+    """The domain as if some models, given by position, had not taken it: counted again."""
+    blocks, takers = [], []
+    for row, rows in zip(domain.blocks, domain.takers, strict=True):
+        keep = ~left_out[rows]
+        if keep.any():
+            calls = [(block, keep) for block in row]
+            blocks.append(row if keep.all() else executor.submit_all(taken_rows, calls))
+            takers.append(rows[keep])
+    flat = [(block,) for row in blocks for block in row]
+    counts = grid_of(executor.gather(executor.submit_all(count_block, flat)), len(domain.columns))
+
+    def by_item(total: str) -> npt.NDArray[Any]:
+        columns = range(len(domain.columns))
+        return np.concatenate([sum(getattr(row[j], total) for row in counts) for j in columns])
+
+    return replace(
+        domain,
+        blocks=blocks,
+        takers=takers,
+        successes=by_item("item_successes"),
+        attempts=by_item("item_attempts"),
+        cells=by_item("item_cells"),
+        answered=np.where(left_out, 0, domain.answered),
+        score=np.where(left_out, 0.0, domain.score),
+        together=executor.together([block for row in blocks for block in row]),
     )
 
 
@@ -209,6 +264,7 @@ def untouched(name: str, models: int) -> PlacedDomain:
         answered=np.zeros(models, np.int64),
         score=np.zeros(models),
         largest_attempts=1.0,
+        guessing=nothing,
         together=False,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,15 @@ from mtlirt.cluster.executor import Executor
 from mtlirt.engine import marginal
 from mtlirt.engine.acceleration import Anderson
 from mtlirt.engine.domain import DomainUpdate, domain_step
+from mtlirt.engine.events import RoundEvent
 from mtlirt.engine.factors import cavities
 from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import PlacedDomain
+from mtlirt.engine.pooling import own_domains
 from mtlirt.engine.state import State, start
 from mtlirt.engine.steps import run_steps
 from mtlirt.engine.traits import DomainTask
-from mtlirt.irt.curves import FITTING, Items
+from mtlirt.irt.curves import FITTING
 from mtlirt.irt.kernels import Float
 from mtlirt.irt.slopes import SlopePrior
 from mtlirt.irt.traits import Cavity, combined
@@ -34,36 +36,9 @@ STILL_NATS = 10.0
 FLATNESS_ROUNDS = 25
 """The evidence for a trait behind each domain is weighed on convergence and every so often."""
 
-
-@dataclass(frozen=True)
-class RoundEvent:
-    """What a round did.
-
-    Attributes
-    ----------
-    number
-        Of the round, from 1.
-    objective
-        Marginal log-likelihood at the parameters before the round's item updates; with learned
-        slope priors less the price of the slopes' uncertainty, see `marginal.ridges`.
-    change
-        Largest change of a slope or intercept x in the round, over 1 + abs(x), or of a
-        uniqueness.
-    rank
-        Number of factors after the round.
-    domain_seconds, shared_seconds
-        Time of the domain steps and of the shared step.
-    converged
-        Whether this round ended the fit by convergence.
-    """
-
-    number: int
-    objective: float
-    change: float
-    rank: int
-    domain_seconds: float
-    shared_seconds: float
-    converged: bool
+REVISION_ROUND = 25
+"""Pooling and rank are chosen on the first convergence, or in this round if there is none yet:
+domains torn between two traits converge slowly."""
 
 
 def largest_change(before: State, after: State) -> float:
@@ -71,7 +46,7 @@ def largest_change(before: State, after: State) -> float:
     items = max(
         float((np.abs(new - old) / (1.0 + np.abs(old))).max())
         for parts in zip(before.items, after.items, strict=True)
-        for old, new in zip(*parts, strict=True)
+        for old, new in zip(*(part[:2] for part in parts), strict=True)
     )
     moved = np.abs(after.representation.uniqueness - before.representation.uniqueness)
     return max(items, float(moved.max()))
@@ -96,7 +71,7 @@ def accelerated(memory: Anderson, before: State, after: State) -> State:
     items, priors = [], []
     for t, part in enumerate(np.split(moved, ends[:-1])):
         slope, intercept = np.split(part[:-2], 2)
-        items.append(Items(slope, intercept))
+        items.append(after.items[t]._replace(slope=slope, intercept=intercept))
         prior = after.slope_priors[t]
         if prior.precision > 0.0:
             prior = SlopePrior(float(part[-2]), float(np.exp(part[-1])))
@@ -106,9 +81,9 @@ def accelerated(memory: Anderson, before: State, after: State) -> State:
 
 def iterate(state: State, t: int) -> Float:
     """A domain's parameters as one vector: slopes, intercepts, prior mean, log precision."""
-    prior = state.slope_priors[t]
+    prior, items = state.slope_priors[t], state.items[t]
     log_precision = np.log(prior.precision) if prior.precision > 0.0 else 0.0
-    return np.concatenate([*state.items[t], [prior.mean, log_precision]])
+    return np.concatenate([items.slope, items.intercept, [prior.mean, log_precision]])
 
 
 def run_rounds(
@@ -124,6 +99,7 @@ def run_rounds(
     """
     state = start(domains, options)
     memory = Anderson()
+    revising = options.estimator == "marginal"
     history: list[RoundEvent] = []
     for number in range(1, options.max_rounds + 1):
         began = time.perf_counter()
@@ -142,18 +118,26 @@ def run_rounds(
         gain = shared.objective - (history[-1].objective if history else -np.inf)
         room = max(1e-3 * abs(shared.objective), STILL_NATS)
         still = abs(gain) <= options.tolerance * room
-        settled = still and change <= options.tolerance and number > marginal.RANK_ROUND
+        settled = still and change <= options.tolerance
         flat = np.zeros(len(domains), bool)
         if options.priors and (settled or number % FLATNESS_ROUNDS == 0):
             flat = newly_flat(domains, state, updates, everyone, ridge)
+        revised = shared.state
+        if revising and (settled or number == REVISION_ROUND) and not flat.any():
+            own = np.zeros(len(domains), bool)
+            if options.adapt:
+                own = own_domains(executor, domains, state, everyone, ridge)
+            revised = marginal.revised(executor.here, domains, shared.state, own, options)
+            revising = False
         event = RoundEvent(
             number,
             shared.objective,
             change,
             shared.state.representation.rank,
+            0,
             between - began,
             time.perf_counter() - between,
-            settled and not flat.any(),
+            settled and not flat.any() and revised is shared.state,
         )
         history.append(event)
         listener(event)
@@ -166,6 +150,9 @@ def run_rounds(
             state = accelerated(memory, state, shared.state)
         if flat.any():
             state = marginal.flatten(domains, state, flat)
+            memory.forget()
+        if revised is not shared.state:
+            state = revised
             memory.forget()
     return shared.state, history
 
@@ -182,7 +169,7 @@ def domain_call(
     ridged = [everyone.part(rows, t).with_ridge(ridge[rows, t]) for rows in domain.takers]
     guesses = (
         []
-        if domain.complete
+        if domain.one_curve
         else [
             Cavity(
                 *combined(cavity, state.precision[rows, t] - ridge[rows, t], state.shift[rows, t])

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mtlirt.cluster.executor import Executor
+from mtlirt.engine.domain import intercept_term
 from mtlirt.engine.factors import cavities
 from mtlirt.engine.frozen import modal_step, site_step, uncertainty_step
 from mtlirt.engine.placement import PlacedDomain
@@ -159,8 +160,8 @@ class Frozen:
     @property
     def intercept_term(self) -> float:
         """The part of the log-likelihood that no trait enters."""
-        pairs = zip(self.domains, self.items, strict=True)
-        return sum(float(domain.successes @ part.intercept) for domain, part in pairs)
+        pairs = zip(self.tasks, self.items, strict=True)
+        return sum(intercept_term(task.successes, task.attempts, part) for task, part in pairs)
 
     def sweep(
         self,
@@ -182,7 +183,7 @@ class Frozen:
         else:
             guesses = [
                 []
-                if domain.complete
+                if domain.one_curve
                 else [
                     Cavity(*combined(cavity, precision[rows, t], shift[rows, t]))
                     for cavity, rows in zip(part, domain.takers, strict=True)

@@ -48,7 +48,7 @@ def start(domains: list[PlacedDomain], options: FitOptions) -> State:
     """
     held = tuple(domain.constant for domain in domains)
     items = tuple(
-        Items(np.where(flat, 0.0, 1.0), null_intercepts(domain))
+        Items(np.where(flat, 0.0, 1.0), null_intercepts(domain), domain.guessing)
         for domain, flat in zip(domains, held, strict=True)
     )
     models = len(domains[0].answered)
@@ -65,9 +65,14 @@ def start(domains: list[PlacedDomain], options: FitOptions) -> State:
 
 
 def null_intercepts(domain: PlacedDomain) -> Float:
-    """Logits of the items' shares of successes, half a success and half a failure added."""
+    """Logits of the items' shares of known answers, half a success and half a failure added.
+
+    Of a share s of right answers (s - c)/(1 - c) are known; half an answer at least.
+    """
+    half = 0.5 / (domain.attempts + 1.0)
     share = (domain.successes + 0.5) / (domain.attempts + 1.0)
-    return np.asarray(np.log(share / (1.0 - share)))
+    known = np.maximum((share - domain.guessing) / (1.0 - domain.guessing), half)
+    return np.asarray(np.log(known / (1.0 - known)))
 
 
 def slope_posteriors(state: State) -> list[SlopePosterior]:
@@ -94,7 +99,7 @@ def standardise(state: State, signs: Float) -> State:
         m, s = centre[t], scale[t]
         slope = np.clip(part.slope * s, -LIMIT, LIMIT)
         intercept = np.clip(part.intercept + part.slope * m, -LIMIT, LIMIT)
-        items.append(Items(slope, intercept))
+        items.append(Items(slope, intercept, part.guessing))
         aa, ad, dd = info.T
         moved = [(aa - 2.0 * m * ad + m**2 * dd) / s**2, (ad - m * dd) / s, dd]
         information.append(np.stack(moved, axis=1))

@@ -43,6 +43,17 @@ def start_steps(
     return [started[t] for t in range(len(domains))]
 
 
+def finish_steps(
+    executor: Executor, domains: Sequence[PlacedDomain], started: Sequence[Any]
+) -> list[Any]:
+    """The results of started steps."""
+    results = list(started)
+    whole = [t for t, domain in enumerate(domains) if domain.together]
+    for t, found in zip(whole, executor.gather([results[t] for t in whole]), strict=True):
+        results[t] = found
+    return results
+
+
 def run_steps(
     executor: Executor,
     step: Callable[..., Any],
@@ -50,8 +61,4 @@ def run_steps(
     calls: Sequence[tuple[Any, ...]],
 ) -> list[Any]:
     """The results of a step for all domains; see `start_steps`."""
-    results = start_steps(executor, step, domains, calls)
-    whole = [t for t, domain in enumerate(domains) if domain.together]
-    for t, found in zip(whole, executor.gather([results[t] for t in whole]), strict=True):
-        results[t] = found
-    return results
+    return finish_steps(executor, domains, start_steps(executor, step, domains, calls))

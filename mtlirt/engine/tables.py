@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import PlacedDomain
 from mtlirt.engine.scoring import TraitTable
 from mtlirt.engine.state import State
+from mtlirt.irt.curves import Items
 from mtlirt.irt.items import LIMIT
 from mtlirt.irt.kernels import Float
+from mtlirt.irt.median import SineMedian, sine_median
 from mtlirt.irt.representation import Representation, composite_moments
 
 FEWEST_ITEMS = 3
 """A domain with fewer informative items is flagged as weakly identified."""
+
+NEAR_LIMIT = 0.99 * LIMIT
+"""Beyond this a slope or intercept is at the limit: the last standardisation moves it a little."""
 
 FLATTEST = 1e-6
 """Below this slope an item has no difficulty."""
@@ -28,13 +34,26 @@ def item_table(
     """`Fit.items`."""
     slope = np.concatenate([part.slope for part in state.items])
     intercept = np.concatenate([part.intercept for part in state.items])
-    spread = np.concatenate(covariances)
+    limits = np.maximum(np.abs(slope), np.abs(intercept)) >= NEAR_LIMIT
+    return item_columns(index, domains, state.items, np.concatenate(covariances), limits)
+
+
+def item_columns(
+    index: pd.Index,
+    domains: Sequence[PlacedDomain],
+    items: Sequence[Items],
+    spread: Float,
+    at_limit: npt.NDArray[np.bool_],
+) -> pd.DataFrame:
+    """`Fit.items` of some parameters and their covariances (aa, ad, dd)."""
+    slope = np.concatenate([part.slope for part in items])
+    intercept = np.concatenate([part.intercept for part in items])
     steep = np.abs(slope) > FLATTEST
-    limits = np.maximum(np.abs(slope), np.abs(intercept)) >= LIMIT
     return pd.DataFrame(
         {
             "slope": slope,
             "intercept": intercept,
+            "guessing": np.concatenate([part.guessing for part in items]),
             "difficulty": np.where(steep, -intercept / np.where(steep, slope, 1.0), np.nan),
             "slope_variance": spread[:, 0],
             "slope_intercept_covariance": spread[:, 1],
@@ -43,10 +62,15 @@ def item_table(
             "successes": np.concatenate([domain.successes for domain in domains]),
             "attempts": np.concatenate([domain.attempts for domain in domains]),
             "constant": np.concatenate([domain.constant for domain in domains]),
-            "at_limit": limits,
+            "at_limit": at_limit,
         },
         index=index,
     )
+
+
+def weak_domains(domains: Sequence[PlacedDomain]) -> npt.NDArray[np.bool_]:
+    """Which domains have too few informative items to be well identified."""
+    return np.array([(~domain.constant).sum() < FEWEST_ITEMS for domain in domains])
 
 
 def domain_table(
@@ -54,9 +78,9 @@ def domain_table(
     state: State,
     representation: Representation,
     options: FitOptions,
+    median: SineMedian,
 ) -> pd.DataFrame:
     """`Fit.domains`."""
-    informative = np.array([(~domain.constant).sum() for domain in domains])
     mean = np.array([prior.mean for prior in state.slope_priors])
     precision = np.array([prior.precision for prior in state.slope_priors])
     known = np.full(len(domains), options.priors)
@@ -65,10 +89,14 @@ def domain_table(
             "items": [len(domain.cells) for domain in domains],
             "models": [len(domain.models) for domain in domains],
             "uniqueness": representation.uniqueness,
+            "pooling": np.where(representation.tied, "joint", "own"),
             "slope_mean": np.where(known, mean, np.nan),
             "slope_sd": np.where(known, 1.0 / np.sqrt(np.where(known, precision, 1.0)), np.nan),
-            "weak": informative < FEWEST_ITEMS,
+            "weak": weak_domains(domains),
             "flat": [bool(held.all()) for held in state.held],
+            "general_weight": median.weights,
+            "cosine": median.cosines,
+            "fused": np.zeros(len(domains), bool),
         },
         index=pd.Index([domain.name for domain in domains], name="domain"),
     )
@@ -79,11 +107,14 @@ def model_table(
     domains: Sequence[PlacedDomain],
     table: TraitTable,
     representation: Representation,
+    general_weights: Float,
 ) -> pd.DataFrame:
-    """`Fit.models`: cells answered, domains taken, equal-weight composite of the traits."""
+    """`Fit.models`: cells answered, domains taken, equal-weight composite, general trait."""
     answered = np.stack([domain.answered for domain in domains], axis=1)
     weights = np.full(len(domains), 1.0 / len(domains))
-    mean, variance = composite_moments(table.precision, table.shift, representation, weights)
+    sites = table.precision, table.shift, representation
+    mean, variance = composite_moments(*sites, weights)
+    general, general_variance = composite_moments(*sites, general_weights)
     total = answered.sum(axis=1)
     return pd.DataFrame(
         {
@@ -91,9 +122,18 @@ def model_table(
             "domains": (answered > 0).sum(axis=1),
             "overall": np.where(total > 0, mean, np.nan),
             "overall_sd": np.where(total > 0, np.sqrt(variance), np.nan),
+            "general": np.where(total > 0, general, np.nan),
+            "general_sd": np.where(total > 0, np.sqrt(general_variance), np.nan),
         },
         index=index,
     )
+
+
+def general_trait(domains: Sequence[PlacedDomain], table: TraitTable) -> SineMedian:
+    """The sine median of the traits' means over the models with data."""
+    taken = np.stack([domain.answered > 0 for domain in domains], axis=1).any(axis=1)
+    mean = table.mean[taken]
+    return sine_median(mean - mean.mean(axis=0))
 
 
 def trait_table(

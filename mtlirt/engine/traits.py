@@ -1,4 +1,4 @@
-"""The trait step of one domain, on blocks: complete or with missing cells, split or whole."""
+"""The trait step of one domain, on blocks: one curve for all or one a model, split or whole."""
 
 from __future__ import annotations
 
@@ -34,20 +34,21 @@ class DomainTask:
     ----------
     columns
         The items of each item chunk.
-    successes
-        Sum of the responses by item.
+    successes, attempts
+        Totals by item.
     held
         Items that keep their parameters.
-    complete
-        Whether every model answered every item once, so that all share one curve.
+    one_curve
+        See `PlacedDomain.one_curve`.
     largest_attempts
         Most attempts behind any cell.
     """
 
     columns: list[slice]
     successes: Float
+    attempts: Float
     held: npt.NDArray[np.bool_]
-    complete: bool
+    one_curve: bool
     largest_attempts: float
 
     @classmethod
@@ -56,10 +57,15 @@ class DomainTask:
         return cls(
             domain.columns,
             domain.successes,
+            domain.attempts,
             held,
-            domain.complete,
+            domain.one_curve,
             domain.largest_attempts,
         )
+
+    def guessed(self, items: Items) -> list[bool]:
+        """Whether any item may be guessed, for each item chunk."""
+        return [items.columns(part).guessed for part in self.columns]
 
 
 class FrozenParts(NamedTuple):
@@ -107,7 +113,8 @@ def trait_step(
     cavities
         Of each model chunk.
     guesses
-        Means and variances near the posteriors', for each model chunk (for missing cells only).
+        Means and variances near the posteriors', for each model chunk (unless all share one
+        curve).
     frozen
         What is known beforehand of items that stay as they are.
     """
@@ -117,7 +124,7 @@ def trait_step(
     grid = executor.submit(
         trait_grid, frozen.reach, list(cavities), quadrature, frozen.least_variance
     )
-    if task.complete:
+    if task.one_curve:
         curves = executor.submit_all(shared_curve, [(part, grid) for part in items])
         calls = [
             (list(row), curves, cavity, grid, quadrature)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,8 +34,26 @@ class ResponseBlock:
         """The block of the models kept; the same object where all are."""
         if keep.all():
             return self
-        weight = self.weight[keep] if len(self.weight) else self.weight
-        return ResponseBlock(np.ascontiguousarray(self.responses[keep]), weight)
+        return self.take(np.flatnonzero(keep))
+
+    def take(self, rows: npt.NDArray[np.intp]) -> ResponseBlock:
+        """The block of the models at these rows, in this order."""
+        weight = self.weight[rows] if self.weight.size else self.weight
+        return ResponseBlock(np.ascontiguousarray(self.responses[rows]), weight)
+
+    def columns(self, keep: npt.NDArray[np.bool_]) -> ResponseBlock:
+        """The block of the items kept."""
+        weight = np.ascontiguousarray(self.weight[:, keep]) if self.weight.size else self.weight
+        return ResponseBlock(np.ascontiguousarray(self.responses[:, keep]), weight)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Sequence[ResponseBlock]]) -> ResponseBlock:
+        """One block of those of model and item chunks."""
+        responses = np.block([[part.responses for part in row] for row in parts])
+        weighed = any(part.weight.size for row in parts for part in row)
+        if not weighed:
+            return cls(responses, ONE_ATTEMPT)
+        return cls(responses, np.block([[part.weight for part in row] for row in parts]))
 
 
 @dataclass(frozen=True)
@@ -47,6 +66,12 @@ class BlockCounts:
     item_cells: npt.NDArray[np.int64]
     model_successes: Float
     largest_attempts: float
+
+    @property
+    def complete(self) -> bool:
+        """Whether every model answered every item, once."""
+        cells = len(self.model_cells) * len(self.item_cells)
+        return bool(self.largest_attempts == 1.0 and self.item_attempts.sum() == cells)
 
 
 def response_block(

@@ -13,14 +13,33 @@ from mtlirt.irt.kernels import Float
 
 
 class Items(NamedTuple):
-    """Slopes a and intercepts d of some items: P(correct) = sigma(a theta + d), no 1.702."""
+    """Some items: P(correct) = c + (1 - c) sigma(a theta + d), no 1.702.
+
+    Attributes
+    ----------
+    slope, intercept
+        a and d, shape (items,).
+    guessing
+        c, the chance of a model that knows nothing: known, in [0, 1), 0 where nobody guesses.
+    """
 
     slope: Float
     intercept: Float
+    guessing: Float
+
+    @classmethod
+    def plain(cls, slope: Float, intercept: Float) -> Items:
+        """Items that nobody guesses."""
+        return cls(slope, intercept, np.zeros(len(slope)))
+
+    @property
+    def guessed(self) -> bool:
+        """Whether any item may be guessed."""
+        return bool(self.guessing.any())
 
     def columns(self, part: slice) -> Items:
         """The parameters of a run of items."""
-        return Items(self.slope[part], self.intercept[part])
+        return Items(self.slope[part], self.intercept[part], self.guessing[part])
 
 
 @dataclass(frozen=True)
@@ -66,17 +85,63 @@ SCORING = Quadrature(spacing=0.7, depth=28.0, precision=np.float64)
 1e-6 beside a single very steep item."""
 
 
-def probability(theta: Float, slope: Float, intercept: Float) -> Float:
-    """P(correct) = sigma(a theta + d), broadcasting."""
-    eta = slope * theta + intercept
+def probability(
+    theta: Float, slope: Float, intercept: Float, guessing: Float | float = 0.0
+) -> Float:
+    """P(correct) = c + (1 - c) sigma(a theta + d), broadcasting."""
+    return np.asarray(guessing + (1.0 - guessing) * logistic(slope * theta + intercept))
+
+
+def logistic(eta: Float) -> Float:
+    """1 / (1 + exp(-eta)) without overflow."""
     e = np.exp(-np.abs(eta))
     return np.asarray(np.where(eta >= 0, 1.0, e) / (1.0 + e))
 
 
+def log_guessing(guessing: Float) -> Float:
+    """The logarithm of c, -inf where nobody guesses."""
+    with np.errstate(divide="ignore"):
+        return np.log(guessing)
+
+
+def guessing_gain(eta: Float, guessing: Float) -> Float:
+    """E = log(1 + c exp(-eta)), what guessing adds to a success's log-likelihood, broadcasting.
+
+    A cell with y successes of n attempts has the log-likelihood y eta - n log(1 + exp(eta)) +
+    y E + (n - y) log(1 - c).
+    """
+    return np.asarray(np.logaddexp(0.0, log_guessing(guessing) - eta))
+
+
+class LogitInformation(NamedTuple):
+    """Of one attempt, what its answer says of the logit eta = a theta + d, shape (thetas, items).
+
+    Attributes
+    ----------
+    weight
+        Fisher information (dP / d eta)^2 / (P (1 - P)) = (1 - c) sigma (1 - sigma)(1 - q).
+    guess
+        q = c (1 - sigma) / P, the share of right answers that are guesses.
+    """
+
+    weight: Float
+    guess: Float
+
+
+def logit_information(theta: Float, items: Items) -> LogitInformation:
+    """The information of each item at each theta, shape (thetas,); theta x items evaluations."""
+    eta = items.slope * theta[:, None] + items.intercept
+    p = logistic(eta)
+    weight = p * (1.0 - p)
+    if not items.guessed:
+        return LogitInformation(weight, np.zeros_like(weight))
+    known = logistic(eta - log_guessing(items.guessing))
+    return LogitInformation(weight * (1.0 - items.guessing) * known, 1.0 - known)
+
+
 def information_curve(theta: Float, items: Items) -> Float:
     """Fisher information of the items at each theta, shape of theta; theta x items evaluations."""
-    p = probability(theta[:, None], items.slope, items.intercept)
-    return np.asarray((items.slope**2 * p * (1.0 - p)).sum(axis=1))
+    return np.asarray((items.slope**2 * logit_information(theta, items).weight).sum(axis=1))
 
 
 EDGES = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, *(12.0 * 2.0 ** np.arange(12))])
@@ -106,7 +171,11 @@ class Reach(NamedTuple):
 
 
 def item_reach(items: Items, attempts: float) -> Reach:
-    """Bounds from one run of items with at most so many attempts a cell; 76 x items."""
+    """Bounds from one run of items with at most so many attempts a cell; 76 x items.
+
+    They hold with guessing as well: a guessed item's right answer pulls by a (1 - sigma)(1 - q),
+    0 <= q <= 1, and what guessing adds to a log-likelihood is convex, so it lessens the curvature.
+    """
     # a right answer to an item of positive slope pulls up by a (1 - P), a wrong one to an item
     # of negative slope by |a| P: both are |a| sigma(-(|a| theta + d sign a))
     signs = np.where(items.slope < 0, -1.0, 1.0)
@@ -138,8 +207,8 @@ def trait_grid(
 
     Notes
     -----
-    A log-concave posterior's slope at theta is at most pull(theta) - (theta - m)/v, so no mode
-    lies beyond the first edge at which that is negative for every model; from its mode a
+    A posterior's slope at theta is at most pull(theta) - (theta - m)/v, and pull falls, so no
+    mode lies beyond the first edge at which that is negative for every model; from there a
     posterior falls at least as fast as its prior. Nothing is clipped.
     """
     means = np.concatenate([mean for mean, _ in cavities])
@@ -169,5 +238,8 @@ def covering_grid(parts: Sequence[Reach], means: Sequence[Float]) -> Grid:
 
 
 def shared_curve(items: Items, grid: Grid) -> Float:
-    """C(theta) = sum over items of log(1 + exp(a theta + d)) on the grid, shape (count,)."""
+    """C(theta) = sum over items of log(1 + exp(a theta + d)) on the grid, shape (count,).
+
+    It is what all models share only where nobody guesses.
+    """
     return kernels.softplus_sum(items.slope, items.intercept, grid.first, grid.count, grid.step)

@@ -1,8 +1,9 @@
 """Compiled passes over response blocks and over the trait grid.
 
 All kernels release the GIL, use one thread, and write into float64 arrays; the caller decides what
-runs side by side. Response blocks are read in place: no kernel makes a float copy of a block, an
-array of models x items, or one of models x items x nodes.
+runs side by side. Kernels call no kernels, only functions that are `inlined`. Response blocks are
+read in place: no kernel makes a float copy of a block, an array of models x items, or one of
+models x items x nodes.
 
 A block holds int8 responses (1, 0, -1 missing) or float32 weights of correct answers (missing is
 0 with weight 0); ``weight`` is the float32 number of attempts behind each cell, or an array of
@@ -48,13 +49,23 @@ def compiled(function: Function) -> Function:
     )
 
 
-@compiled
+def inlined(function: Function) -> Function:
+    """Make a function part of each kernel that calls it.
+
+    A kernel that calls another compiled function may get one compiled along with it, or one read
+    from the cache, which round differently; its results would depend on what the cache held.
+    """
+    make = numba.njit(fastmath=REASSOCIATE, error_model="numpy", inline="always")
+    return cast(Function, make(function))
+
+
+@inlined
 def softplus(x: float) -> float:
     """log(1 + exp(x)) without overflow."""
     return float(max(x, 0.0) + np.log1p(np.exp(-abs(x))))
 
 
-@compiled
+@inlined
 def sigmoid(x: float) -> float:
     """1 / (1 + exp(-x)) without overflow."""
     e = np.exp(-abs(x))
@@ -86,7 +97,7 @@ def column_products(responses: npt.NDArray[np.generic], trait: Float) -> Float:
     return out
 
 
-@compiled
+@inlined
 def cell_weights(
     responses: npt.NDArray[np.generic],
     weight: npt.NDArray[np.float32],
@@ -101,6 +112,22 @@ def cell_weights(
     else:
         for j in range(items):
             out[j] = 1.0 if responses[i, j] >= 0 else 0.0
+
+
+@inlined
+def cell_counts(
+    responses: npt.NDArray[np.generic],
+    weight: npt.NDArray[np.float32],
+    successes: bool,
+    i: int,
+    out: npt.NDArray[np.floating],
+) -> None:
+    """Write the successes, or else the attempts, of each cell of model i to ``out``."""
+    if successes:
+        for j in range(responses.shape[1]):
+            out[j] = max(responses[i, j], 0)
+    else:
+        cell_weights(responses, weight, i, out)
 
 
 @compiled
@@ -207,6 +234,7 @@ def information_bounds(slope: Float, intercept: Float, centres: Float, radius: F
 def masked_curves(
     responses: npt.NDArray[np.generic],
     weight: npt.NDArray[np.float32],
+    successes: bool,
     table: npt.NDArray[np.floating],
     start: npt.NDArray[np.int64],
     stride: npt.NDArray[np.int64],
@@ -215,8 +243,9 @@ def masked_curves(
 ) -> None:
     """Add to ``out[i, k]`` the table's row ``start + k stride`` summed over model i's cells.
 
-    Sums are taken in double precision, four nodes at a time. Models with no nodes are passed
-    over. Cost: cells x nodes multiplications.
+    A cell counts as often as it was attempted or, if asked, passed. Sums are taken in double
+    precision, four nodes at a time. Models with no nodes are passed over. Cost: cells x nodes
+    multiplications.
     """
     models, items = responses.shape
     last = table.shape[0] - 1
@@ -224,7 +253,7 @@ def masked_curves(
     for i in range(models):
         if nodes[i] == 0:
             continue
-        cell_weights(responses, weight, i, cells)
+        cell_counts(responses, weight, successes, i, cells)
         for k in range(0, nodes[i], 4):
             row = start[i] + k * stride[i]
             row0, row1 = table[row], table[min(row + stride[i], last)]
@@ -250,13 +279,14 @@ def masked_curves(
 def masked_histogram(
     responses: npt.NDArray[np.generic],
     weight: npt.NDArray[np.float32],
+    successes: bool,
     density: Float,
     start: npt.NDArray[np.int64],
     stride: npt.NDArray[np.int64],
     nodes: npt.NDArray[np.int64],
     count: int,
 ) -> Float:
-    """Expected attempts at each grid point and item, shape (count, items).
+    """Expected attempts, or successes, at each grid point and item, shape (count, items).
 
     Cost: cells x nodes multiplications.
     """
@@ -264,7 +294,7 @@ def masked_histogram(
     cells = np.empty(items)
     out = np.zeros((count, items))
     for i in range(models):
-        cell_weights(responses, weight, i, cells)
+        cell_counts(responses, weight, successes, i, cells)
         for k in range(nodes[i]):
             row = start[i] + k * stride[i]
             share = density[i, k]
@@ -273,7 +303,7 @@ def masked_histogram(
     return out
 
 
-@compiled
+@inlined
 def density_of(log_density: float) -> float:
     """exp(x) for -64 < x <= 0, to 2e-11 relatively: (exp(x / 64 + 1/4) exp(-1/4))^64.
 
@@ -310,7 +340,7 @@ def density_of(log_density: float) -> float:
     return value * value
 
 
-@compiled
+@inlined
 def moments(gap: Float, low: int, high: int) -> tuple[float, float, float]:
     """Sum, mean and variance of the density exp(gap) on the nodes low .. high.
 
@@ -330,7 +360,7 @@ def moments(gap: Float, low: int, high: int) -> tuple[float, float, float]:
     return total, centre, spread
 
 
-@compiled
+@inlined
 def sharpest(gap: Float, low: int, high: int) -> float:
     """The largest fall of the slope of a log density from node to node, where it matters.
 
@@ -538,24 +568,74 @@ def item_sums(
 
 
 @compiled
+def guessed_item_sums(
+    attempts: Float,
+    successes: Float,
+    first: int,
+    step: float,
+    slope: Float,
+    intercept: Float,
+    guessing: Float,
+) -> tuple[Float, Float, Float, Float, Float, Float, Float, Float]:
+    """Gradient, information and curvature of items that may be guessed.
+
+    Of n attempts and r successes, shape (count, items), q r are guesses, q = c (1 - sigma)/P.
+    Returns the sums over the grid of r (1 - q) - n sigma times 1 and theta, of the expected
+    information n (1 - c) sigma (1 - sigma)(1 - q) times 1, theta and theta^2, and likewise of the
+    curvature n sigma (1 - sigma) - r q (1 - q). Cost: two exponentials for each occupied grid
+    point and item.
+    """
+    count, items = attempts.shape
+    log_guessing = np.log(guessing)
+    g0, g1 = np.zeros(items), np.zeros(items)
+    w0, w1, w2 = np.zeros(items), np.zeros(items), np.zeros(items)
+    v0, v1, v2 = np.zeros(items), np.zeros(items), np.zeros(items)
+    for k in range(count):
+        theta = (first + k) * step
+        for j in range(items):
+            n = attempts[k, j]
+            if n == 0.0:
+                continue
+            eta = slope[j] * theta + intercept[j]
+            p, known = sigmoid(eta), sigmoid(eta - log_guessing[j])
+            plain, knows = n * p * (1.0 - p), known * successes[k, j]
+            excess = knows - n * p
+            info = (1.0 - guessing[j]) * plain * known
+            curvature = plain - knows * (1.0 - known)
+            g0[j] += excess
+            g1[j] += excess * theta
+            w0[j] += info
+            w1[j] += info * theta
+            w2[j] += info * theta * theta
+            v0[j] += curvature
+            v1[j] += curvature * theta
+            v2[j] += curvature * theta * theta
+    return g0, g1, w0, w1, w2, v0, v1, v2
+
+
+@compiled
 def trait_modes(
     responses: npt.NDArray[np.generic],
     weight: npt.NDArray[np.float32],
     slope: Float,
     intercept: Float,
+    guessing: Float,
     prior_mean: Float,
     prior_variance: Float,
     tolerance: float,
     mode: Float,
     information: Float,
 ) -> None:
-    """Mode of each trait's posterior and the likelihood's information there, cell by cell.
+    """Mode of each trait's posterior near its prior mean, and the expected information there.
 
     Newton's method from the prior mean, its step shortened by log(1 + r)/r with r the largest
-    change of a logit, which never overshoots a logistic likelihood. Cost: cells x iterations
-    exponentials.
+    change of a logit, which never overshoots a logistic likelihood. With guessing a posterior may
+    have several modes: where it is hardly curved, steps take a tenth of the expected information,
+    and one that leaves the interval known to hold a mode ends halfway in it. Cost: cells x
+    iterations exponentials.
     """
     models, items = responses.shape
+    log_guessing = np.log(guessing)
     cells = np.empty(items)
     for i in range(models):
         cell_weights(responses, weight, i, cells)
@@ -563,19 +643,30 @@ def trait_modes(
         for j in range(items):
             if cells[j] > 0.0:
                 steepest = max(steepest, abs(slope[j]))
-        theta, info = prior_mean[i], 0.0
+        theta, info, bend = prior_mean[i], 0.0, 0.0
+        low, high = -np.inf, np.inf
         precision = 1.0 / prior_variance[i]
         for _ in range(200):
-            gradient, info = precision * (prior_mean[i] - theta), 0.0
+            gradient, info, bend = precision * (prior_mean[i] - theta), 0.0, 0.0
             for j in range(items):
                 if cells[j] > 0.0:
-                    p = sigmoid(slope[j] * theta + intercept[j])
-                    gradient += slope[j] * (max(responses[i, j], 0) - cells[j] * p)
-                    info += slope[j] ** 2 * cells[j] * p * (1.0 - p)
-            change = gradient / (info + precision)
+                    eta, right = slope[j] * theta + intercept[j], max(responses[i, j], 0)
+                    p = sigmoid(eta)
+                    plain = slope[j] ** 2 * cells[j] * p * (1.0 - p)
+                    known, guesses = 1.0, 0.0
+                    if guessing[j] > 0.0:
+                        known = sigmoid(eta - log_guessing[j])
+                        guesses = right * (1.0 - known)
+                    gradient += slope[j] * (right * known - cells[j] * p)
+                    info += plain * (1.0 - guessing[j]) * known
+                    bend += plain - slope[j] ** 2 * guesses * known
+            change = gradient / max(bend + precision, 0.1 * (info + precision))
             r = abs(change) * steepest
             if r > 1e-3:
                 change *= np.log1p(r) / r
+            low, high = (theta, high) if gradient > 0.0 else (low, theta)
+            if theta + change < low or theta + change > high:
+                change = 0.5 * (low + high) - theta
             theta += change
             if abs(change) < tolerance:
                 break
@@ -583,7 +674,7 @@ def trait_modes(
         information[i] = info
 
 
-@compiled
+@inlined
 def factor(matrix: Float) -> None:
     """Replace a small positive definite matrix by its lower Cholesky factor, in place."""
     for i in range(matrix.shape[0]):
@@ -594,7 +685,7 @@ def factor(matrix: Float) -> None:
             matrix[i, j] = np.sqrt(total) if i == j else total / matrix[j, j]
 
 
-@compiled
+@inlined
 def solve(lower: Float, vector: Float) -> None:
     """Solve L L' x = vector in place."""
     n = lower.shape[0]

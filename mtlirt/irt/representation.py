@@ -12,9 +12,14 @@ import numpy.typing as npt
 from mtlirt.irt import kernels
 from mtlirt.irt.kernels import Float
 
-PRIOR_MODELS = 2.0
-PRIOR_UNIQUENESS = 0.2
-"""The weak prior on Psi is worth so many models with this share of unique variance."""
+PRIOR_MODELS = 5.0
+"""The weak prior on a domain's share of unique variance is worth so many models."""
+
+PRIOR_UNIQUENESS, PRIOR_DOMAINS = 0.1, 2.0
+"""Its level is the harmonic mean of the domains' shares and of so many more with this one."""
+
+LEVEL_STEPS = 20
+"""Steps to the level and the shares that agree."""
 
 
 class Representation(NamedTuple):
@@ -38,6 +43,11 @@ class Representation(NamedTuple):
     def rank(self) -> int:
         """Number of factors r."""
         return int(self.loadings.shape[1])
+
+    @property
+    def tied(self) -> npt.NDArray[np.bool_]:
+        """Domains that have loadings: those that borrow from each other."""
+        return np.asarray(self.loadings.any(axis=1))
 
     @property
     def covariance(self) -> Float:
@@ -138,7 +148,8 @@ def factor_moments(
     """The E-step of factor analysis on Gaussian sites, for one chunk of models.
 
     Given f, theta is normal with mean (centre + lambda'f + psi shift)/(1 + psi precision) and
-    variance psi/(1 + psi precision).
+    variance psi/(1 + psi precision). A domain without loadings has no moments with f, so that it
+    stays without.
     """
     posterior = factor_posterior(precision, shift, representation)
     centre, loadings, uniqueness = representation
@@ -159,6 +170,9 @@ def factor_moments(
     tf[:, 0] = seen.sum(axis=0)
     gain = ((there * shrink).T @ covariance).reshape(len(centre), r, r)
     tf[:, 1:] = seen.T @ f + (gain @ loadings[:, :, None])[:, :, 0]
+    untied = ~representation.tied
+    ff[untied, 0, 1:] = ff[untied, 1:, 0] = 0.0
+    tf[untied, 1:] = 0.0
     active = taken.any(axis=1)
     return FactorMoments(
         ff,
@@ -182,8 +196,8 @@ def update_representation(moments: FactorMoments, weak_prior: bool) -> Represent
     The factors' own mean and covariance over *all* models are free in this step and are then
     carried into the centres and loadings (parameter expansion), so a domain's centre is its
     implied mean over all models, never its takers' own. With `weak_prior`, a domain's share of
-    unique variance is averaged with `PRIOR_UNIQUENESS`, worth `PRIOR_MODELS` models, which keeps
-    Psi from 0 (a Heywood case) and leaves the traits' variances alone.
+    unique variance is averaged with a level learned from all domains, worth `PRIOR_MODELS`
+    models, which keeps Psi from 0 (a Heywood case) and leaves the traits' variances alone.
     """
     width = moments.tf.shape[1]
     mean = moments.f / moments.models
@@ -198,14 +212,27 @@ def update_representation(moments: FactorMoments, weak_prior: bool) -> Represent
     if weak_prior:
         common = (loadings**2).sum(axis=1)
         total = common + uniqueness
-        share = (takers * uniqueness / total + PRIOR_MODELS * PRIOR_UNIQUENESS) / (
-            takers + PRIOR_MODELS
-        )
         tied = common > 0.0
+        share = averaged_shares(uniqueness / total, takers, tied)
         uniqueness = np.where(tied, share * total, uniqueness)
         keep = np.sqrt((1.0 - share) * total / np.where(tied, common, 1.0))
         loadings = loadings * np.where(tied, keep, 1.0)[:, None]
     return Representation(centre, loadings, uniqueness)
+
+
+def averaged_shares(shares: Float, takers: Float, tied: npt.NDArray[np.bool_]) -> Float:
+    """Shares of unique variance under their inverse gamma prior, whose scale is learned.
+
+    Where all domains are nearly the same trait the level goes towards 0 with them; it never
+    follows a single domain there.
+    """
+    averaged = shares
+    domains = tied.sum() + PRIOR_DOMAINS
+    level = PRIOR_UNIQUENESS
+    for _ in range(LEVEL_STEPS):
+        averaged = (takers * shares + PRIOR_MODELS * level) / (takers + PRIOR_MODELS)
+        level = domains / ((1.0 / averaged[tied]).sum() + PRIOR_DOMAINS / PRIOR_UNIQUENESS)
+    return averaged
 
 
 def standardisation(representation: Representation) -> tuple[Float, Float]:
@@ -231,10 +258,13 @@ def equal_loadings(loadings: Float) -> Float:
 
 
 def canonical(representation: Representation) -> Representation:
-    """Rotate the factors so that Lambda' Psi^-1 Lambda is diagonal, falling, column sums >= 0."""
+    """Rotate the factors so that Lambda' Psi^-1 Lambda is diagonal, falling, column sums >= 0.
+
+    Factors on which no domain has a loading are left out.
+    """
     loadings = representation.loadings
-    if representation.rank == 0:
-        return representation
+    if not representation.tied.any():
+        return representation._replace(loadings=loadings[:, :0])
     scaled = loadings / np.sqrt(representation.uniqueness)[:, None]
     _, _, rotation = np.linalg.svd(scaled, full_matrices=False)
     rotated = loadings @ rotation.T

@@ -55,16 +55,21 @@ def learn_slope_priors(
     domain is drawn in turn: its mean with prior variance `MEAN_VARIANCE`, its variance by the
     weight of `POOL_WEIGHT` items.
     """
+    pool = pooled_prior(domains, priors)
+    return [
+        updated(part, 1.0 / prior.precision, pool.mean, 1.0 / pool.precision, POOL_WEIGHT)
+        for part, prior in zip(domains, priors, strict=True)
+    ]
+
+
+def pooled_prior(domains: Sequence[SlopePosterior], priors: Sequence[SlopePrior]) -> SlopePrior:
+    """The pool of all domains, to which `learn_slope_priors` draws each."""
     everything = SlopePosterior(
         np.concatenate([part.mean for part in domains]),
         np.concatenate([part.variance for part in domains]),
     )
     spread = sum(1.0 / prior.precision for prior in priors) / len(priors)
-    pool = updated(everything, spread, DEFAULT_MEAN, DEFAULT_VARIANCE, DEFAULT_WEIGHT)
-    return [
-        updated(part, 1.0 / prior.precision, pool.mean, 1.0 / pool.precision, POOL_WEIGHT)
-        for part, prior in zip(domains, priors, strict=True)
-    ]
+    return updated(everything, spread, DEFAULT_MEAN, DEFAULT_VARIANCE, DEFAULT_WEIGHT)
 
 
 def updated(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mtlirt.irt import kernels
 from mtlirt.irt.blocks import ResponseBlock
-from mtlirt.irt.curves import Grid, Items, Quadrature, probability
+from mtlirt.irt.curves import Grid, Items, Quadrature, log_guessing, logit_information
 from mtlirt.irt.kernels import Float
 
 Index = npt.NDArray[np.int64]
@@ -127,7 +127,8 @@ def shared_curve_posterior(
 class WindowedSearch:
     """Posteriors in the making where each model has a curve of its own.
 
-    ``settled`` models are done; the window of the others is to be evaluated next.
+    ``settled`` models are done; the window of the others is to be evaluated next. With guessing
+    a posterior may have a second mode: it is seen unless the density falls by exp(-depth) before.
     """
 
     posterior: Posterior
@@ -165,11 +166,21 @@ def start_windows(
 def window_curves(
     block: ResponseBlock, items: Items, grid: Grid, window: Window, quadrature: Quadrature
 ) -> Float:
-    """C_i at the window's points over the cells of one item chunk, shape (models, nodes)."""
-    table = kernels.softplus_table(items.slope, items.intercept, grid.first, grid.count, grid.step)
+    """C_i at the window's points over the cells of one item chunk, shape (models, nodes).
+
+    C_i(theta) = sum over items of n_ij log(1 + exp(eta_j)) - y_ij log(1 + c_j exp(-eta_j)), eta_j
+    = a_j theta + d_j; the second part costs as much again, and nothing where nobody guesses.
+    """
+    place = grid.first, grid.count, grid.step
+    table = kernels.softplus_table(items.slope, items.intercept, *place)
     table = table.astype(quadrature.precision, copy=False)
     out = np.zeros((len(window.nodes), int(window.nodes.max(initial=0))))
-    kernels.masked_curves(block.responses, block.weight, table, *window, out)
+    kernels.masked_curves(block.responses, block.weight, False, table, *window, out)
+    if items.guessed:
+        shift = log_guessing(items.guessing) - items.intercept
+        gain = -kernels.softplus_table(-items.slope, shift, *place)
+        gain = gain.astype(quadrature.precision, copy=False)
+        kernels.masked_curves(block.responses, block.weight, True, gain, *window, out)
     return out
 
 
@@ -216,12 +227,14 @@ def site(posterior: Posterior, cavity: Cavity) -> Site:
 
     Notes
     -----
-    precision = 1/v - 1/vc (0 where rounding makes it negative), shift = m/v - mc/vc, and
-    log_scale = log Z - log of the integral of N(theta; cavity) exp(shift theta - precision
-    theta^2/2).
+    precision = 1/v - 1/vc, shift = m/v - mc/vc, and log_scale = log Z - log of the integral of
+    N(theta; cavity) exp(shift theta - precision theta^2/2). Where rounding, or guessing, makes a
+    posterior wider than its cavity, precision is 0 and only its mean is kept.
     """
-    precision = np.maximum(1.0 / posterior.variance - 1.0 / cavity.variance, 0.0)
-    shift = posterior.mean / posterior.variance - cavity.mean / cavity.variance
+    gain = 1.0 / posterior.variance - 1.0 / cavity.variance
+    precision = np.maximum(gain, 0.0)
+    variance = np.where(gain < 0.0, cavity.variance, posterior.variance)
+    shift = posterior.mean / variance - cavity.mean / cavity.variance
     log_scale = posterior.log_normaliser - log_gaussian_integral(precision, shift, cavity)
     return Site(precision, shift, log_scale)
 
@@ -243,13 +256,15 @@ def combined(cavity: Cavity, precision: Float, shift: Float) -> tuple[Float, Flo
 
 
 def mode_site(block: ResponseBlock, items: Items, cavity: Cavity, tolerance: float) -> Site:
-    """Laplace's site at the posterior mode (log_scale 0): for modal (MAP) scores."""
+    """Laplace's site at the posterior mode (log_scale 0): for modal (MAP) scores.
+
+    Its precision is the expected information, which with guessing is not the curvature.
+    """
     mode, information = (np.empty(len(cavity.mean)) for _ in range(2))
     kernels.trait_modes(
         block.responses,
         block.weight,
-        items.slope,
-        items.intercept,
+        *items,
         *cavity,
         tolerance,
         mode,
@@ -302,20 +317,27 @@ def masked_uncertainty(
     two = np.full(len(start), 2, np.int64)
     ends = np.zeros((len(start), 2))
     noise, drift = score_variance(items, covariance, grid)
+    window = start, np.ones_like(start), two
     for weight, table in ((block.weight, noise), (block.weight**2, drift)):
-        kernels.masked_curves(block.responses, weight, table, start, np.ones_like(start), two, ends)
+        kernels.masked_curves(block.responses, weight, False, table, *window, ends)
     share = place - start
     return np.asarray((1.0 - share) * ends[:, 0] + share * ends[:, 1])
 
 
 def score_variance(items: Items, covariance: Float, grid: Grid) -> tuple[Float, Float]:
-    """Variance of an item's score a (y - n P) from the uncertainty of (a, d), (count, items) each.
+    """Variance of an item's score from the uncertainty of (a, d), shape (count, items) each.
 
-    The score's derivatives are y - n P - a n P(1-P) theta and -a n P(1-P); y, the successes of n
-    attempts, is averaged over P. Returned are the parts that grow as n and as n^2, for n = 1.
+    The score is a u, u = y (1 - q) - n sigma, with q the share of right answers that are guesses
+    and y the successes of n attempts; du/d eta = q u - n w, with w the information of an attempt.
+    Over y, u has mean 0 and variance n w. Returned are the parts that grow as n and as n^2, for
+    n = 1.
     """
     theta = grid.points[:, None]
-    p = probability(theta, items.slope, items.intercept)
-    info = p * (1.0 - p)
+    weight, guess = logit_information(grid.points, items)
     aa, ad, dd = covariance.T
-    return info * aa, (items.slope * info) ** 2 * (theta**2 * aa + 2 * theta * ad + dd)
+    logit = theta**2 * aa + 2 * theta * ad + dd
+    noise = weight * aa
+    if items.guessed:
+        turn = items.slope * guess
+        noise += weight * turn * (2.0 * (theta * aa + ad) + turn * logit)
+    return noise, (items.slope * weight) ** 2 * logit

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from pydantic import JsonValue
 
 from mtlirt.cluster.launch import ClusterOptions, open_client
+from mtlirt.engine.events import Listener
 from mtlirt.engine.fit import fit
 from mtlirt.engine.options import FitOptions
-from mtlirt.engine.rounds import RoundEvent
 from mtlirt.responses.store import open_responses
 from mtlirt.result import Fit
 from mtlirt.snapshots.publish import publish, snapshot_root
@@ -47,7 +46,7 @@ def refit(
     snapshots: str,
     options: FitOptions,
     cluster: ClusterOptions,
-    listener: Callable[[RoundEvent], None],
+    listener: Listener,
 ) -> Refit:
     """Fit the responses of a store and publish the fit.
 
@@ -80,8 +79,14 @@ def refit(
             estimator=options.estimator,
             rank=options.rank,
             priors=options.priors,
+            penalty=options.penalty,
+            penalties=options.penalties,
+            folds=options.folds,
+            lambda_scaling=options.lambda_scaling,
+            complete_models=options.complete_models,
             tolerance=options.tolerance,
             max_rounds=options.max_rounds,
+            adapt=options.adapt,
             client=client,
             threads=cluster.threads if client is None else None,
             listener=listener,

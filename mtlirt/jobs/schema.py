@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from mtlirt.cluster.launch import ClusterOptions
-from mtlirt.engine.options import Estimator, FitOptions
+from mtlirt.engine.options import PENALTIES, Estimator, FitOptions, LambdaScaling
 
 Url = Annotated[str, Field(pattern=r"^[^\x00-\x1f]+$")]
 
@@ -36,8 +36,14 @@ class FitTable(Table):
     estimator: Estimator = "marginal"
     rank: Any = "auto"
     priors: bool = True
+    penalty: Any = "cv"
+    penalties: Annotated[tuple[float, ...], Field(strict=False)] = PENALTIES
+    folds: int = 5
+    lambda_scaling: LambdaScaling = "common"
+    complete_models: bool = False
     tolerance: float = 1e-3
     max_rounds: int = 200
+    adapt: bool = True
 
     @property
     def options(self) -> FitOptions:

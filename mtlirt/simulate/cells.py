@@ -53,8 +53,10 @@ class DomainLaw:
         """All cells of a strip of models."""
         models = slice(strip * STRIP, (strip + 1) * STRIP)
         logit = self.traits[models, None] * self.items.slope + self.items.intercept
+        floor = self.items.guessing
+        chance = floor + (1.0 - floor) * expit(logit)
         uniform = stream(self.seed, Stream.RESPONSES, self.domain, strip).random
-        cells: NDArray[np.int8] = (uniform(logit.shape, np.float32) < expit(logit)).astype(np.int8)
+        cells: NDArray[np.int8] = (uniform(logit.shape, np.float32) < chance).astype(np.int8)
         if self.missing > 0:
             uniform = stream(self.seed, Stream.MISSING, self.domain, strip).random
             cells[uniform(logit.shape, np.float32) < self.missing] = MISSING

@@ -139,6 +139,10 @@ Loadings and uniqueness as in `mmlu`, with two more weak factors.
 """
 
 
+PAPER_COUNTS = (50, 60, 70, 80, 90, 100) * 3
+"""The numbers of items of the paper's domains."""
+
+
 def paper_design(h: float = 0.3, models: int = 100) -> Design:
     """The simulation of Xie, Xu, Feng and Chen (arXiv 2610.05613): 18 domains of 50-100 items.
 
@@ -149,14 +153,20 @@ def paper_design(h: float = 0.3, models: int = 100) -> Design:
     models
         Number of models.
     """
-    counts = (50, 60, 70, 80, 90, 100) * 3
-    return Design(
-        name="paper",
-        domains=tuple((f"d{k:02d}", count) for k, count in enumerate(counts, 1)),
-        models=models,
-        items=uniform_items,
-        traits=AngledTraits(h),
-    )
+    return numbered_design("paper", AngledTraits(h), PAPER_COUNTS, models=models)
+
+
+def numbered_design(
+    name: str,
+    traits: TraitLaw,
+    counts: tuple[int, ...],
+    *,
+    models: int = 100,
+    items: ItemLaw = uniform_items,
+) -> Design:
+    """A design like the paper's, its domains d01, d02, ... with so many items each."""
+    domains = tuple((f"d{k:02d}", count) for k, count in enumerate(counts, 1))
+    return Design(name, domains, models, items, traits)
 
 
 DESIGNS = {design.name: design for design in (DEMO, MMLU, EVEN, paper_design())}

@@ -70,7 +70,7 @@ def simulate(
             name: DomainResponses(lazy_cells(law)) for name, law in zip(counts, laws, strict=True)
         },
         models=pd.DataFrame(index=truth.traits.index),
-        items=pd.DataFrame(index=truth.items.index),
+        items=_item_metadata(truth.items),
     )
     options: dict[str, str | int | float] = {
         "design": design.name,
@@ -80,6 +80,11 @@ def simulate(
         "domain_missing": domain_missing,
     }
     return Simulation(responses, truth, options)
+
+
+def _item_metadata(items: pd.DataFrame) -> pd.DataFrame:
+    """What a fit may know of the items: their guessing, where any has some."""
+    return items[["guessing"] if items["guessing"].any() else []].copy()
 
 
 def _absent_domains(
@@ -109,6 +114,9 @@ def _truth(counts: Mapping[str, int], population: Population, items: list[ItemPa
             {
                 "slope": np.concatenate([part.slope for part in items]),
                 "intercept": np.concatenate([part.intercept for part in items]),
+                "guessing": np.concatenate(
+                    [np.broadcast_to(part.guessing, part.slope.shape) for part in items]
+                ),
             },
             index=item_ids,
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,19 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ItemParameters:
-    """Slopes and intercepts of items: P(correct) = sigma(slope x trait + intercept)."""
+    """Items: P(correct) = guessing + (1 - guessing) sigma(slope x trait + intercept).
+
+    Attributes
+    ----------
+    slope, intercept
+        Shape (items,).
+    guessing
+        P(correct) of a model that knows nothing, in [0, 1): of each item, or of all.
+    """
 
     slope: Array
     intercept: Array
+    guessing: Array | float = 0.0
 
 
 @dataclass(frozen=True)
@@ -128,12 +137,8 @@ class AngledTraits:
             raise InputError(
                 f"{models} models: {domains} domains at angles need at least {domains + 2}"
             )
-        grid = rng.permutation(np.linspace(-1, 1, models))
-        direction = grid * np.sqrt(models) / np.linalg.norm(grid)
-        basis = np.column_stack(
-            [np.ones(models), direction, rng.standard_normal((models, domains))]
-        )
-        deviations = np.linalg.qr(basis).Q[:, 2:]
+        direction = _shuffled_grid(rng, models)
+        deviations = _orthonormal(rng, domains, direction[:, None])
         alpha = self.h * np.array([1, *rng.uniform(-1, 1, domains - 1)])
         loading = np.sqrt(1 - alpha**2)
         traits = direction[:, None] * loading + np.sqrt(models) * deviations * alpha
@@ -143,3 +148,139 @@ class AngledTraits:
             uniqueness=alpha**2,
             general={"theta_G": sine_median(traits)},
         )
+
+
+@dataclass(frozen=True)
+class GroupedTraits:
+    """Traits as in `AngledTraits`, but around several centres, some of them around none.
+
+    The centres are orthogonal: shuffled equispaced grids, each freed of those before it. The
+    other laws of Xie et al. are kept: alpha_1 = h, the others h U(-1, 1), the v_t orthogonal to 1
+    and to all centres. The general trait is the sine median of the traits.
+
+    Attributes
+    ----------
+    h
+        The largest sine of an angle between a trait and its centre, in [0, 1].
+    centres
+        The number of domains around each centre, one centre's after the other's.
+    sharing
+        So many domains in a row share a v_t. Since the alpha_t have either sign, two that share
+        it turn away from their centre to the same side or to opposite ones.
+    strays
+        The number of domains, the last ones, whose traits have a random direction each: centred
+        normal values.
+    """
+
+    h: float
+    centres: tuple[int, ...]
+    sharing: int = 1
+    strays: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.h <= 1:
+            raise InputError(f"h {self.h}: expected a number in [0, 1]")
+        if self.sharing < 1:
+            raise InputError(f"sharing {self.sharing}: expected 1 domain or more")
+
+    def __call__(self, rng: np.random.Generator, models: int, domains: int) -> Population:
+        """Draw a population."""
+        around = sum(self.centres)
+        if around + self.strays != domains:
+            raise InputError(
+                f"{domains} domains: {around} around centres and {self.strays} strays are "
+                f"{around + self.strays}"
+            )
+        turns = -(-around // self.sharing)
+        if models < turns + len(self.centres) + 1:
+            raise InputError(
+                f"{models} models: {domains} domains at angles need at least "
+                f"{turns + len(self.centres) + 1}"
+            )
+        centre = np.repeat(np.arange(len(self.centres)), self.centres)
+        directions = np.empty((models, 0))
+        for _ in self.centres:
+            grid = _shuffled_grid(rng, models)
+            freed = grid - directions @ (directions.T @ grid) / models
+            directions = np.column_stack([directions, _standardised(freed)])
+        deviations = _orthonormal(rng, turns, directions)[:, np.arange(around) // self.sharing]
+        alpha = self.h * rng.uniform(-1, 1, around)
+        alpha[:1] = self.h
+        strays = _standardised(rng.standard_normal((models, self.strays)))
+        cosine = np.sqrt(1 - alpha**2)
+        turned = directions[:, centre] * cosine + np.sqrt(models) * deviations * alpha
+        traits = np.column_stack([turned, strays])
+        loadings = np.zeros((domains, len(self.centres)))
+        loadings[np.arange(around), centre] = cosine
+        return Population(
+            traits=traits,
+            loadings=loadings,
+            uniqueness=np.concatenate([alpha**2, np.ones(self.strays)]),
+            general={"theta_G": sine_median(traits)},
+        )
+
+
+@dataclass(frozen=True)
+class NegativeItems:
+    """The paper's items, but some negatively keyed: better models fail them more often.
+
+    Attributes
+    ----------
+    share
+        The probability that an item's slope has its sign turned, in [0, 1].
+    """
+
+    share: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.share <= 1:
+            raise InputError(f"share {self.share}: expected a probability in [0, 1]")
+
+    def __call__(self, rng: np.random.Generator, items: int) -> ItemParameters:
+        """Draw items; the same as `uniform_items` but for signs."""
+        drawn = uniform_items(rng, items)
+        sign = np.where(rng.random(items) < self.share, -1.0, 1.0)
+        return replace(drawn, slope=sign * drawn.slope)
+
+
+@dataclass(frozen=True)
+class GuessedItems:
+    """The paper's items, but no model is below a chance of answering right by guessing.
+
+    Attributes
+    ----------
+    floor
+        P(correct) of a model that knows nothing, in [0, 1).
+    """
+
+    floor: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.floor < 1:
+            raise InputError(f"floor {self.floor}: expected a probability in [0, 1)")
+
+    def __call__(self, rng: np.random.Generator, items: int) -> ItemParameters:
+        """Draw items; the same as `uniform_items` but for the floor."""
+        return replace(uniform_items(rng, items), guessing=np.full(items, self.floor))
+
+
+def _shuffled_grid(rng: np.random.Generator, models: int) -> Array:
+    """Equispaced values in random order, with mean 0 and norm sqrt(models)."""
+    grid = rng.permutation(np.linspace(-1, 1, models))
+    values: Array = grid * np.sqrt(models) / np.linalg.norm(grid)
+    return values
+
+
+def _standardised(columns: Array) -> Array:
+    """Columns with mean 0 and norm sqrt(models)."""
+    centred = columns - columns.mean(axis=0)
+    values: Array = centred * np.sqrt(len(columns)) / np.linalg.norm(centred, axis=0)
+    return values
+
+
+def _orthonormal(rng: np.random.Generator, count: int, others: Array) -> Array:
+    """So many random orthonormal columns, orthogonal to 1 and to other columns."""
+    models, fixed = len(others), 1 + others.shape[1]
+    free = rng.standard_normal((models, count))
+    basis: Array = np.linalg.qr(np.column_stack([np.ones(models), others, free])).Q
+    return basis[:, fixed:]

@@ -25,7 +25,7 @@ class Truth:
     Attributes
     ----------
     items
-        Index (``domain``, ``item_id``); ``slope``, ``intercept``.
+        Index (``domain``, ``item_id``); ``slope``, ``intercept``, ``guessing``.
     traits
         Index ``model_id``; a column a domain.
     domains

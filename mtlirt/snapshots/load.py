@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from mtlirt.result import Fit
 from mtlirt.snapshots.info import SnapshotInfo
-from mtlirt.snapshots.schema import table_schemas
+from mtlirt.snapshots.schema import PATH, table_schemas
 from mtlirt.storage.errors import StorageError
 from mtlirt.storage.manifest import Manifest
 from mtlirt.storage.root import Root, open_version
@@ -19,6 +19,7 @@ ROUND_COLUMNS = [
     "objective",
     "change",
     "rank",
+    "fused",
     "domain_seconds",
     "shared_seconds",
     "converged",
@@ -57,7 +58,10 @@ def read_fit(root: Root, manifest: Manifest) -> Fit:
     info = read_info(root, manifest)
     loadings = _read_table(root, manifest, "representation")
     frames = {}
-    for name, schema in table_schemas(loadings.num_columns - 1).items():
+    schemas = table_schemas(loadings.num_columns - 1)
+    if any(file.name == "path.parquet" for file in manifest.files):
+        schemas["path"] = PATH
+    for name, schema in schemas.items():
         table = loadings if name == "representation" else _read_table(root, manifest, name)
         try:
             frames[name] = schema.frame(table)

@@ -10,7 +10,8 @@ from pydantic import JsonValue
 
 from mtlirt.result import Fit
 from mtlirt.snapshots.info import RoundSeconds, SnapshotInfo
-from mtlirt.snapshots.schema import table_schemas
+from mtlirt.snapshots.pictures import path_picture
+from mtlirt.snapshots.schema import PATH, table_schemas
 from mtlirt.storage.root import Root, open_root
 from mtlirt.storage.tables import to_parquet
 
@@ -40,7 +41,9 @@ def publish(
     Notes
     -----
     The tables of `Fit` are Parquet files of their names. They hold no times, so equal fits give
-    equal bytes under the same software; timings, options and software are in the manifest.
+    equal bytes under the same software; a path of cross-validation is ``path.parquet`` and, as a
+    picture, ``path.svg``. Timings, options and software are in
+    the manifest.
     """
     times = list(RoundSeconds.model_fields)
     info = SnapshotInfo(
@@ -59,9 +62,15 @@ def publish(
     }
     schemas = table_schemas(fit.representation.shape[1])
     tables = {name: schemas[name].table(name, frame) for name, frame in frames.items()}
+    picture = None
+    if fit.path is not None:
+        tables["path"] = PATH.table("path", fit.path)
+        picture = path_picture(fit.path)
     with snapshot_root(url).draft("snapshot") as draft:
         for name, table in tables.items():
             draft.write(f"{name}.parquet", to_parquet(table), rows=table.num_rows)
+        if picture is not None:
+            draft.write("path.svg", picture, rows=None)
         return draft.commit(info=info.model_dump()).version
 
 

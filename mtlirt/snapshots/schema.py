@@ -68,13 +68,17 @@ ITEMS = TableSchema(
     _required(domain=pa.string(), item_id=pa.string()),
     pa.schema(
         [
-            *_fields(False, slope=pa.float64(), intercept=pa.float64()),
-            *_fields(True, difficulty=pa.float64()),  # null where the slope is near 0
+            *_fields(True, slope=pa.float64(), intercept=pa.float64()),  # null for accuracies
+            *_fields(False, guessing=pa.float64()),
             *_fields(
-                False,
-                slope_variance=pa.float64(),
+                True,
+                difficulty=pa.float64(),  # null where the slope is near 0
+                slope_variance=pa.float64(),  # null in point estimates
                 slope_intercept_covariance=pa.float64(),
                 intercept_variance=pa.float64(),
+            ),
+            *_fields(
+                False,
                 answered=pa.int64(),
                 successes=pa.float64(),
                 attempts=pa.float64(),
@@ -89,9 +93,17 @@ DOMAINS = TableSchema(
     DOMAIN,
     pa.schema(
         [
-            *_fields(False, items=pa.int64(), models=pa.int64(), uniqueness=pa.float64()),
-            *_fields(True, slope_mean=pa.float64(), slope_sd=pa.float64()),  # null without priors
+            *_fields(False, items=pa.int64(), models=pa.int64()),
+            *_fields(True, uniqueness=pa.float64()),  # null in point estimates
+            *_fields(False, pooling=pa.string()),
+            *_fields(
+                True,
+                slope_mean=pa.float64(),  # null without priors
+                slope_sd=pa.float64(),
+            ),
             *_fields(False, weak=pa.bool_(), flat=pa.bool_()),
+            *_fields(True, general_weight=pa.float64()),  # null where traits are drawn to another
+            *_fields(False, cosine=pa.float64(), fused=pa.bool_()),
         ]
     ),
 )
@@ -101,7 +113,13 @@ MODELS = TableSchema(
     pa.schema(
         [
             *_fields(False, answered=pa.int64(), domains=pa.int64()),
-            *_fields(True, overall=pa.float64(), overall_sd=pa.float64()),  # null without data
+            *_fields(
+                True,
+                overall=pa.float64(),  # null without data
+                overall_sd=pa.float64(),  # null in point estimates
+                general=pa.float64(),
+                general_sd=pa.float64(),
+            ),
         ]
     ),
 )
@@ -110,22 +128,34 @@ TRAITS = TableSchema(
     _required(model_id=pa.string(), domain=pa.string()),
     pa.schema(
         [
-            *_fields(True, mean=pa.float64(), sd=pa.float64()),  # null without data
             *_fields(
-                False,
+                True,
+                mean=pa.float64(),  # null without data
+                sd=pa.float64(),  # null in point estimates
                 site_precision=pa.float64(),
                 site_shift=pa.float64(),
-                answered=pa.int64(),
-                borrowed=pa.bool_(),
             ),
+            *_fields(False, answered=pa.int64(), borrowed=pa.bool_()),
         ]
     ),
 )
 
 HISTORY = TableSchema(
     _required(number=pa.int64()),
-    _required(objective=pa.float64(), change=pa.float64(), rank=pa.int64(), converged=pa.bool_()),
+    _required(
+        objective=pa.float64(),
+        change=pa.float64(),
+        rank=pa.int64(),
+        fused=pa.int64(),
+        converged=pa.bool_(),
+    ),
 )
+
+PATH = TableSchema(
+    _required(penalty=pa.float64()),
+    _required(loss=pa.float64(), loss_se=pa.float64(), fused=pa.float64(), chosen=pa.bool_()),
+)
+"""The path of cross-validation, in snapshots whose penalty it chose."""
 
 
 def representation_schema(rank: int) -> TableSchema:

@@ -69,7 +69,7 @@ def test_progress_on_a_terminal_is_cleared_at_the_end(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setenv("TERM", "xterm")
     with round_progress() as listener:
-        listener(RoundEvent(7, -12345.678, 0.00321, 2, 1.0, 1.0, False))
+        listener(RoundEvent(7, -12345.678, 0.00321, 2, 0, 1.0, 1.0, False))
     shown = sys.stderr.getvalue()
     assert "round 7: change 3.2e-03, objective -12,345.68" in shown
     assert shown.endswith("\x1b[1A\x1b[2K")
@@ -100,6 +100,16 @@ def test_a_fit_that_converges_warns_of_nothing(store, tmp_path, capsys):
     assert "warning" not in err
 
 
+def test_a_joint_fit_names_the_models_it_leaves_out(store, tmp_path, capsys):
+    url = str(tmp_path / "s")
+    options = ["--estimator", "joint", "--penalty", ".1", "--complete-models", "--snapshots", url]
+    assert run(["fit", store, *options]) == 0
+    out, err = capsys.readouterr()
+    assert "warning: 2 models lack a domain and are left out: m02, m03" in err
+    assert "penalty 0.1 (given), 0 of 3 domains fused" in out
+    assert mtlirt.load(url).info["models_left_out"] == 2
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -108,7 +118,11 @@ def test_a_fit_that_converges_warns_of_nothing(store, tmp_path, capsys):
         (["--tolerance", "2"], "tolerance 2.0"),
         (["--max-rounds", "0"], "max_rounds 0"),
         (["--threads", "0"], "threads 0"),
-        (["--estimator", "global"], "'--estimator'"),
+        (["--estimator", "pooled"], "'--estimator'"),
+        (["--penalty", "x"], "'--penalty': 'x' is neither 'cv' nor a number"),
+        (["--estimator", "joint", "--penalty", "-1"], "penalty -1.0 is not a number from 0 up"),
+        (["--penalty", "0.1"], "estimator 'marginal' has none; leave it out"),
+        (["--estimator", "joint"], "2 of 12 models lack one, such as 'm02' of domain 'law'"),
         (["--top", "0"], "'--top'"),
         (["--snapshots", "s@3"], "names version 3"),
     ],

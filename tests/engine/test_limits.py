@@ -18,7 +18,7 @@ LSAT7 = "12 19 1 7 3 19 3 17 10 5 3 7 7 23 8 28 7 39 11 34 14 51 15 90 6 25 7 35
 
 def test_a_trait_beyond_twelve_standard_deviations():
     # 20 items a = 3, b = 15, all right
-    items = Items(np.full(20, 3.0), np.full(20, -45.0))
+    items = Items.plain(np.full(20, 3.0), np.full(20, -45.0))
     theta = np.linspace(10, 20, 200_001)
     value = 60 * theta - 0.5 * theta**2 - 20 * np.logaddexp(0, 3 * theta - 45)
     weight = np.exp(value - logsumexp(value))
@@ -32,7 +32,7 @@ def test_a_trait_beyond_twelve_standard_deviations():
 
 def test_repeated_trials_multiply_the_items_uncertainty():
     # n trials move the score by n a P(1-P) delta d: its variance grows as n^2
-    items = Items(np.array([1.3]), np.array([0.4]))
+    items = Items.plain(np.array([1.3]), np.array([0.4]))
     covariance = np.array([[0.0, 0.0, 0.05]])  # only the intercept is uncertain
     cavity_mean = np.array([0.3])
     grid = trait_grid([item_reach(items, 40.0)], [PRIOR], SCORING)

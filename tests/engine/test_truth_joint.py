@@ -40,7 +40,7 @@ def simulated(domains, items, models, correlation, seed):
     traits = rng.multivariate_normal(np.zeros(domains), representation.covariance, models)
     parts, answers = [], []
     for t in range(domains):
-        part = Items(np.exp(rng.normal(0, 0.3, items)), rng.normal(0.3, 1.2, items))
+        part = Items.plain(np.exp(rng.normal(0, 0.3, items)), rng.normal(0.3, 1.2, items))
         p = expit(np.multiply.outer(traits[:, t], part.slope) + part.intercept)
         parts.append(part)
         answers.append((rng.random(p.shape) < p).astype(np.int8))
@@ -141,7 +141,7 @@ def test_one_domain_and_separate_domains_are_exact():
 
 def moved(parts, t, j, slope, intercept):
     """The items with one parameter of one of them moved."""
-    changed = [Items(part.slope.copy(), part.intercept.copy()) for part in parts]
+    changed = [Items.plain(part.slope.copy(), part.intercept.copy()) for part in parts]
     changed[t].slope[j] += slope
     changed[t].intercept[j] += intercept
     return changed
@@ -198,7 +198,7 @@ def test_the_log_likelihoods_gradient_is_that_of_dense_integration():
 
 def fitted_parts(found):
     return [
-        Items(*found.items.loc[name, ["slope", "intercept"]].to_numpy().T.copy())
+        Items.plain(*found.items.loc[name, ["slope", "intercept"]].to_numpy().T.copy())
         for name in found.domains.index
     ]
 

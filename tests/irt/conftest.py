@@ -124,6 +124,6 @@ def random_items():
     def items(count, seed=0):
         rng = np.random.default_rng(seed)
         slope = np.exp(rng.normal(0, 0.3, count)) * np.where(rng.random(count) < 0.1, -1, 1)
-        return Items(slope, rng.normal(0.3, 1.2, count))
+        return Items.plain(slope, rng.normal(0.3, 1.2, count))
 
     return items

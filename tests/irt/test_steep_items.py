@@ -13,7 +13,7 @@ def dense(items, answers, cavity):
     x = np.linspace(-12, 12, 400_001)
     log_density = -0.5 * (x - cavity.mean) ** 2 / cavity.variance
     log_density -= 0.5 * np.log(2 * np.pi * cavity.variance)
-    for y, a, d in zip(answers, *items, strict=True):
+    for y, a, d in zip(answers, *items[:2], strict=True):
         log_density += y * a * x - np.logaddexp(0, a * x + d)
     peak = log_density.max()
     density = np.exp(log_density - peak)
@@ -30,7 +30,7 @@ def dense(items, answers, cavity):
 def test_a_wall_is_resolved_wherever_it_stands(
     slope, wall, windowed, quadrature, close, shared_posterior, windowed_posterior
 ):
-    items = Items(np.array([slope, 1.0, 1.2]), np.array([-slope * wall, 0.5, -0.3]))
+    items = Items.plain(np.array([slope, 1.0, 1.2]), np.array([-slope * wall, 0.5, -0.3]))
     answers = np.array([[0, 1, 1]], np.int8)
     cavity = Cavity(np.array([0.1]), np.array([0.7]))
     if windowed:

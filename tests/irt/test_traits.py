@@ -59,7 +59,7 @@ def test_posteriors_of_complete_models_are_dense_integrals(
 
 @pytest.mark.parametrize("count", [1, 5, 50, 1534])
 def test_flat_items_are_integrated_to_nine_digits(count, shared_posterior, dense_posteriors):
-    items = Items(np.full(count, 0.9), np.linspace(-1.5, 1.5, count))
+    items = Items.plain(np.full(count, 0.9), np.linspace(-1.5, 1.5, count))
     responses = answers_of(items, np.array([0.0, 0.0, 0.5, -2.0, 2.5]))
     points = 20_001 if count < 100 else 2_001
     truth = dense_posteriors(responses, np.ones_like(responses), items, CAVITIES, points)
@@ -86,12 +86,12 @@ def test_perfect_and_zero_scorers_of_flat_items_have_the_published_modes():
     prior = Cavity(np.zeros(1), np.ones(1))
     for right, count, mode, se in rows:
         responses = (np.arange(count) < right).astype(np.int8)[None, :]
-        items = Items(np.ones(count), np.zeros(count))
+        items = Items.plain(np.ones(count), np.zeros(count))
         found = mode_site(response_block(responses), items, prior, 1e-12)
         mean, variance = combined(prior, found.precision, found.shift)
         np.testing.assert_allclose([mean[0], np.sqrt(variance[0])], [mode, se], atol=6e-6)
         repeated = response_block(np.array([[right]], np.int16), np.array([[count]], np.int16))
-        alike = mode_site(repeated, Items(np.ones(1), np.zeros(1)), prior, 1e-12)
+        alike = mode_site(repeated, Items.plain(np.ones(1), np.zeros(1)), prior, 1e-12)
         np.testing.assert_allclose(alike.precision, found.precision, rtol=1e-9)
         np.testing.assert_allclose(alike.shift, found.shift, rtol=1e-9, atol=1e-9)
 
@@ -99,11 +99,13 @@ def test_perfect_and_zero_scorers_of_flat_items_have_the_published_modes():
 def test_ten_thousand_right_answers_are_integrated_where_they_are(
     shared_posterior, windowed_posterior, dense_posteriors
 ):
-    one, prior = Items(np.ones(1), np.zeros(1)), Cavity(np.zeros(1), np.ones(1))
+    one, prior = Items.plain(np.ones(1), np.zeros(1)), Cavity(np.zeros(1), np.ones(1))
     truth = dense_posteriors([[1e4]], [[1e4]], one, prior)[0]
     assert abs(truth.mode - 7.23121) < 6e-6
     responses = np.ones((1, 10_000), np.int8)
-    found, _ = shared_posterior(responses, Items(np.ones(10_000), np.zeros(10_000)), prior, SCORING)
+    found, _ = shared_posterior(
+        responses, Items.plain(np.ones(10_000), np.zeros(10_000)), prior, SCORING
+    )
     block = response_block(np.array([[10_000]], np.int16), np.array([[10_000]], np.int16))
     repeated, _ = windowed_posterior(block, one, prior, SCORING, attempts=1e4)
     assert_moments(found, [truth], CLOSE[SCORING])
@@ -145,7 +147,7 @@ def test_windows_of_models_with_missing_cells_are_dense_integrals(
 
 
 def test_fractions_and_repeated_trials_are_weights(windowed_posterior, dense_posteriors):
-    items = Items(np.array([1.0, 0.7, -0.8]), np.array([0.0, -1.0, 0.5]))
+    items = Items.plain(np.array([1.0, 0.7, -0.8]), np.array([0.0, -1.0, 0.5]))
     cavity = Cavity(np.array([0.0, 0.3]), np.array([1.0, 0.6]))
     trials = np.array([[3, 0, 40], [1, 7, 0]], np.int16)
     right = np.array([[1, -1, 22], [1, 0, -1]], np.int16)
@@ -165,7 +167,7 @@ def test_half_a_success_on_a_flat_item_leaves_the_mode_at_zero():
     # O10: y = .5 on one item a = 1, b = 0: theta 0, se 1/sqrt(1.25) = .89443
     block = response_block(np.array([[0.5]], np.float32))
     prior = Cavity(np.zeros(1), np.ones(1))
-    found = mode_site(block, Items(np.ones(1), np.zeros(1)), prior, 1e-12)
+    found = mode_site(block, Items.plain(np.ones(1), np.zeros(1)), prior, 1e-12)
     mean, variance = combined(prior, found.precision, found.shift)
     np.testing.assert_allclose([mean[0], np.sqrt(variance[0])], [0.0, 0.89443], atol=6e-6)
 
@@ -221,7 +223,7 @@ def test_the_windowed_histograms_have_the_posteriors_own_expectations(
 
 
 def test_repeated_trials_weigh_the_histograms(windowed_posterior, dense_posteriors):
-    items = Items(np.array([1.0, 0.7]), np.array([0.0, -1.0]))
+    items = Items.plain(np.array([1.0, 0.7]), np.array([0.0, -1.0]))
     cavity = Cavity(np.array([0.0, 0.3]), np.array([1.0, 0.6]))
     trials = np.array([[3, 5], [1, 0]], np.int16)
     right = np.array([[1, 4], [1, -1]], np.int16)
@@ -300,15 +302,15 @@ def test_wrong_answers_to_harder_and_harder_items_lower_the_mode():
     expected = [-0.10829, -0.17838, -0.22618, -0.25963, -0.28606]
     responses = np.where(np.tri(5, dtype=bool), 0, -1).astype(np.int8)
     prior = Cavity(np.zeros(5), np.ones(5))
-    found = mode_site(response_block(responses), Items(np.ones(5), -difficulty), prior, 1e-12)
+    found = mode_site(response_block(responses), Items.plain(np.ones(5), -difficulty), prior, 1e-12)
     mode, _ = combined(prior, found.precision, found.shift)
     np.testing.assert_allclose(mode, expected, atol=6e-6)
 
 
 @pytest.mark.parametrize("steepness", [1.0, 8.0, 50.0])
 def test_modes_of_any_items_are_the_dense_modes(steepness, random_items, dense_posteriors):
-    slope, intercept = random_items(40, seed=8)
-    items = Items(np.clip(slope * steepness, -50, 50), intercept * steepness)
+    slope, intercept, _ = random_items(40, seed=8)
+    items = Items.plain(np.clip(slope * steepness, -50, 50), intercept * steepness)
     responses = scattered(items, np.array([0.0, 0.0, 0.5, -2.0, 2.5]), 0.3, seed=4)
     truth = dense_posteriors(responses == 1, responses >= 0, items, CAVITIES, 11)
     found = mode_site(response_block(responses), items, CAVITIES, 1e-12)
@@ -324,6 +326,6 @@ def test_modes_of_any_items_are_the_dense_modes(steepness, random_items, dense_p
 def test_a_model_without_answers_keeps_its_cavity():
     block = response_block(np.full((1, 3), -1, np.int8))
     cavity = Cavity(np.array([0.7]), np.array([0.3]))
-    found = mode_site(block, Items(np.ones(3), np.zeros(3)), cavity, 1e-12)
+    found = mode_site(block, Items.plain(np.ones(3), np.zeros(3)), cavity, 1e-12)
     assert isinstance(found, Site)
     np.testing.assert_array_equal([found.precision[0], found.shift[0]], [0.0, 0.0])

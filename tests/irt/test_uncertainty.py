@@ -15,7 +15,7 @@ from mtlirt.irt.traits import (
 )
 
 GRID = Grid(-200, 401, 0.02)
-ITEMS = Items(np.array([1.3, -0.7, 2.0]), np.array([0.4, 0.9, -1.5]))
+ITEMS = Items.plain(np.array([1.3, -0.7, 2.0]), np.array([0.4, 0.9, -1.5]))
 COVARIANCE = np.array([[0.04, 0.01, 0.05], [0.02, -0.01, 0.03], [0.3, -0.2, 0.4]])
 
 

@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 from mtlirt.errors import InputError
-from mtlirt.simulate.designs import DESIGNS, find_design, paper_design
+from mtlirt.simulate.designs import DESIGNS, find_design, numbered_design, paper_design
 from mtlirt.simulate.laws import (
     AngledTraits,
     FactorTraits,
+    GroupedTraits,
+    GuessedItems,
+    NegativeItems,
     difficulty_items,
     intercept_items,
     uniform_items,
@@ -127,3 +130,122 @@ def test_angled_traits_tell_what_they_need():
         AngledTraits(0.3)(np.random.default_rng(0), 19, 18)
     with pytest.raises(InputError, match=r"expected a number in \[0, 1\]"):
         AngledTraits(1.5)
+
+
+def cosines(traits):
+    return traits.T @ traits / len(traits)
+
+
+def grouped(centres, domains=18, models=100, seed=4, **others):
+    return GroupedTraits(0.5, centres, **others)(np.random.default_rng(seed), models, domains)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        GroupedTraits(0.5, (11, 7)),
+        GroupedTraits(0.5, (18,), sharing=2),
+        GroupedTraits(0.5, (15,), strays=3),
+        GroupedTraits(0.5, (), strays=18),
+        GroupedTraits(0.5, (9, 5), sharing=3, strays=4),
+    ],
+)
+def test_grouped_traits_are_centred_of_one_norm(law):
+    drawn = law(np.random.default_rng(2), 100, 18)
+    np.testing.assert_allclose(drawn.traits.sum(axis=0), 0, atol=1e-10)
+    np.testing.assert_allclose(np.linalg.norm(drawn.traits, axis=0), 10)
+    assert np.linalg.norm(drawn.general["theta_G"]) == pytest.approx(10)
+    variance = (drawn.loadings**2).sum(axis=1) + drawn.uniqueness
+    np.testing.assert_allclose(variance, 1)
+
+
+def test_domains_around_centres_are_at_their_angles():
+    drawn = grouped((11, 7))
+    expected = drawn.loadings @ drawn.loadings.T + np.diag(drawn.uniqueness)
+    np.testing.assert_allclose(cosines(drawn.traits), expected, atol=1e-12)
+    assert (expected[:11, 11:] == 0).all(), "the centres are orthogonal"
+    assert drawn.uniqueness[0] == pytest.approx(0.25)
+    assert (drawn.uniqueness <= 0.25 + 1e-12).all()
+    assert (drawn.loadings[:11, 0] >= np.sqrt(0.75) - 1e-12).all()
+    assert (drawn.loadings[11:, 1] >= np.sqrt(0.75) - 1e-12).all()
+
+
+def test_the_second_centre_is_nearly_equispaced():
+    drawn = GroupedTraits(0.0, (1, 1))(np.random.default_rng(0), 100, 2)
+    steps = np.diff(np.sort(drawn.traits, axis=0), axis=0)
+    np.testing.assert_allclose(steps[:, 0], 2 * np.sqrt(3) / 100, rtol=0.02)
+    assert steps[:, 1].max() < 0.2
+
+
+def test_domains_that_share_a_deviation_turn_within_a_plane():
+    drawn = grouped((18,), sharing=2)
+    residual = cosines(drawn.traits) - drawn.loadings @ drawn.loadings.T
+    alpha = np.sqrt(drawn.uniqueness)
+    pair = np.arange(18) // 2
+    shared = pair[:, None] == pair
+    np.testing.assert_allclose(np.abs(residual), shared * np.outer(alpha, alpha), atol=1e-12)
+    signs = np.sign(residual[np.arange(0, 18, 2), np.arange(1, 18, 2)])
+    assert set(signs) == {-1, 1}, "to the same side or to opposite ones"
+
+
+def test_strays_are_near_no_other_domain():
+    drawn = grouped((15,), strays=3)
+    assert (drawn.loadings[15:] == 0).all()
+    strange = np.abs(cosines(drawn.traits)[15:] - np.eye(18)[15:])
+    assert strange.max() < 0.5
+    assert np.sqrt(np.mean(strange**2)) == pytest.approx(0.1, abs=0.03)
+    only = grouped((), strays=18)
+    assert only.loadings.shape == (18, 0)
+    assert np.abs(cosines(only.traits) - np.eye(18)).max() < 0.5
+
+
+@pytest.mark.parametrize(
+    ("law", "models", "told"),
+    [
+        (GroupedTraits(0.5, (10,)), 100, "18 domains: 10 around centres and 0 strays are 10"),
+        (GroupedTraits(0.5, (9, 9)), 20, "20 models: 18 domains at angles need at least 21"),
+        (GroupedTraits(0.5, (18,), sharing=2), 10, "10 models: .* need at least 11"),
+    ],
+)
+def test_grouped_traits_tell_what_they_need(law, models, told):
+    with pytest.raises(InputError, match=told):
+        law(np.random.default_rng(0), models, 18)
+
+
+def test_as_many_models_as_needed_are_enough():
+    law = GroupedTraits(0.5, (18,), sharing=2)
+    drawn = law(np.random.default_rng(0), 11, 18)
+    np.testing.assert_allclose(np.linalg.norm(drawn.traits, axis=0), np.sqrt(11))
+
+
+def test_laws_out_of_range_are_told():
+    with pytest.raises(InputError, match=r"h -0.1: expected a number in \[0, 1\]"):
+        GroupedTraits(-0.1, (3,))
+    with pytest.raises(InputError, match="sharing 0: expected 1 domain or more"):
+        GroupedTraits(0.1, (3,), sharing=0)
+    with pytest.raises(InputError, match="share 2: expected a probability"):
+        NegativeItems(2)
+    with pytest.raises(InputError, match="floor 1: expected a probability"):
+        GuessedItems(1)
+
+
+def test_some_items_are_negatively_keyed():
+    plain = uniform_items(np.random.default_rng(0), 20_000)
+    drawn = NegativeItems(0.05)(np.random.default_rng(0), 20_000)
+    np.testing.assert_array_equal(np.abs(drawn.slope), plain.slope)
+    np.testing.assert_array_equal(drawn.intercept, plain.intercept)
+    assert np.mean(drawn.slope < 0) == pytest.approx(0.05, abs=0.006)
+
+
+def test_guessed_items_have_a_floor():
+    plain = uniform_items(np.random.default_rng(0), 50)
+    drawn = GuessedItems(0.25)(np.random.default_rng(0), 50)
+    np.testing.assert_array_equal(drawn.slope, plain.slope)
+    np.testing.assert_array_equal(drawn.guessing, np.full(50, 0.25))
+    assert plain.guessing == 0
+
+
+def test_numbered_designs():
+    design = numbered_design("two", AngledTraits(0.1), (5, 7), models=30, items=GuessedItems(0.2))
+    assert design.domains == (("d01", 5), ("d02", 7))
+    assert (design.models, design.items) == (30, GuessedItems(0.2))

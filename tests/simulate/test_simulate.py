@@ -27,7 +27,8 @@ def test_equal_seeds_give_equal_responses_and_others_others():
     np.testing.assert_array_equal(cells(one), cells(same))
     pd.testing.assert_frame_equal(one.truth.traits, same.truth.traits)
     assert (cells(one) != cells(other)).any()
-    assert (one.truth.items.to_numpy() != other.truth.items.to_numpy()).all()
+    drawn = ["slope", "intercept"]
+    assert (one.truth.items[drawn] != other.truth.items[drawn]).all(axis=None)
 
 
 def test_domains_and_strips_have_streams_of_their_own():
@@ -152,7 +153,7 @@ def test_writing_keeps_the_truth_beside_the_store(tmp_path):
     traits = pd.read_parquet(tmp_path / "store-truth/traits.parquet").set_index("model_id")
     pd.testing.assert_frame_equal(traits, simulation.truth.traits)
     items = pd.read_parquet(tmp_path / "store-truth/items.parquet")
-    assert list(items) == ["domain", "item_id", "slope", "intercept"]
+    assert list(items) == ["domain", "item_id", "slope", "intercept", "guessing"]
     domains = pd.read_parquet(tmp_path / "store-truth/domains.parquet")
     assert list(domains) == ["domain", "loading_1", "loading_2", "uniqueness"]
     general = pd.read_parquet(tmp_path / "store-truth/general.parquet")

@@ -68,6 +68,7 @@ def test_files_are_plain_parquet_with_nulls_and_no_times(tmp_path, fit):
         "objective",
         "change",
         "rank",
+        "fused",
         "converged",
     ]
 
@@ -76,9 +77,9 @@ def test_a_fit_of_another_form_is_refused_and_leaves_nothing(tmp_path, fit):
     more = dataclasses.replace(fit, models=fit.models.assign(extra=1))
     with pytest.raises(ValueError, match=r"models: columns are .*'extra'.*expected"):
         publish(more, tmp_path / "s")
-    slope = fit.items["slope"].where(fit.items["constant"])
-    holed = dataclasses.replace(fit, items=fit.items.assign(slope=slope))
-    with pytest.raises(ValueError, match="items: slope is null in row 0 and 8 in all"):
+    guessing = fit.items["guessing"].where(fit.items["constant"])
+    holed = dataclasses.replace(fit, items=fit.items.assign(guessing=guessing))
+    with pytest.raises(ValueError, match="items: guessing is null in row 0 and 8 in all"):
         publish(holed, tmp_path / "s")
     assert not (tmp_path / "s").exists()
 

@@ -1,0 +1,261 @@
+"""Cross-validation of the joint estimator's penalty over cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas.util import hash_array
+
+from mtlirt.cluster.executor import Executor
+from mtlirt.engine.joint import JointProblem, JointState, first_state, joint_problem, joint_rounds
+from mtlirt.engine.joint_domain import GRID, Candidate, JointTask, statistics_at
+from mtlirt.engine.lockstep import Alternation, Result, Steps, run_alternations
+from mtlirt.engine.placement import PlacedDomain, grid_of
+from mtlirt.irt.blocks import BlockCounts, count_block
+from mtlirt.irt.box import item_losses
+from mtlirt.irt.curves import Items
+from mtlirt.irt.folds import fold_labels, part_of_block
+from mtlirt.irt.items import ItemStatistics, added_statistics
+from mtlirt.irt.kernels import Float
+from mtlirt.responses.matrix import Responses
+
+FOLD_TOLERANCE = 10.0
+"""The fits of folds end at so many times the tolerance of the last one."""
+
+
+@dataclass(frozen=True)
+class Path:
+    """Held-out losses along the penalties.
+
+    Attributes
+    ----------
+    table
+        Index penalty (C); ``loss``: mean over domains of the held-out mean negative
+        log-likelihood of a cell; ``loss_se``: standard error of its mean over folds; ``fused``:
+        mean number of domains fused to the general trait; ``chosen``.
+    penalty
+        The chosen one: of least loss, the smaller of equals.
+    """
+
+    table: pd.DataFrame
+    penalty: float
+
+
+def cross_validate(
+    executor: Executor,
+    responses: Responses,
+    problem: JointProblem,
+    penalties: Sequence[float],
+    folds: int,
+    tolerance: float,
+    max_rounds: int,
+) -> Path:
+    """Choose C by cross-validation over cells (arXiv 2610.05613).
+
+    Each model's answered items are dealt into folds within each domain, by hashes of the ids. The
+    paths of all folds run side by side, each from small to large C, every fit starting from the
+    one before. Loss is divided by the training cells a model, and lambda is that of the full fit.
+    Memory: a byte a cell beside the responses, and copies of the blocks in work.
+    """
+    labels = deal(executor, responses, problem.domains, folds)
+    paths = [
+        fold_path(problem, labels, fold, sorted(penalties), tolerance, max_rounds)
+        for fold in range(folds)
+    ]
+    found = run_alternations(executor, paths)
+    losses = np.stack([losses for losses, _ in found])
+    fused = np.stack([fused for _, fused in found])
+    mean = losses.mean(axis=0)
+    chosen = int(np.argmin(mean))
+    table = pd.DataFrame(
+        {
+            "loss": mean,
+            "loss_se": losses.std(axis=0, ddof=1) / np.sqrt(folds),
+            "fused": fused.mean(axis=0),
+            "chosen": np.arange(len(mean)) == chosen,
+        },
+        index=pd.Index(sorted(penalties), name="penalty", dtype=np.float64),
+    )
+    return Path(table, float(table.index[chosen]))
+
+
+def deal(
+    executor: Executor, responses: Responses, domains: Sequence[PlacedDomain], folds: int
+) -> list[list[Any]]:
+    """Handles of the folds of all cells, by domain and model chunk."""
+    models = hash_array(responses.models.index.to_numpy(dtype=object))
+    out = []
+    for domain in domains:
+        ids = responses.item_ids(domain.name).to_numpy(dtype=object)
+        items = hash_array(ids) ^ hash_array(np.array([domain.name], dtype=object))
+        calls = [
+            (row, models[rows], items, folds)
+            for row, rows in zip(domain.blocks, domain.takers, strict=True)
+        ]
+        out.append(executor.submit_all(fold_labels, calls))
+    return out
+
+
+def fold_path(
+    full: JointProblem,
+    labels: Sequence[list[Any]],
+    fold: int,
+    penalties: Sequence[float],
+    tolerance: float,
+    max_rounds: int,
+) -> Alternation[tuple[Float, Float]]:
+    """Held-out losses of one fold at every C, and the numbers of fused domains."""
+
+    def fitted(state: JointState, penalty: float) -> Alternation[JointState]:
+        rounds = joint_rounds(
+            problem, state, penalty, FOLD_TOLERANCE * tolerance, max_rounds, lambda _: None
+        )
+        return trained(rounds, problem, labels, fold)
+
+    problem = yield from training_problem(full, labels, fold)
+    state = yield from fitted(first_state(problem), 0.0)
+    one_for_all = yield from fitted(state, np.inf)
+    losses: list[float] = []
+    fused: list[int] = []
+    for penalty in penalties:
+        if penalty > 0.0 and not (fused and fused[-1] == len(full.tasks)):
+            state = yield from fitted(state, penalty)
+            if state.objective > one_for_all.objective:
+                state = replace(one_for_all, own=state.own)
+                state = yield from fitted(state, penalty)
+        calls = [
+            (labels[t], fold, True, heldout_step, (task, candidate, heldout(full, problem, t)))
+            for t, (task, candidate) in enumerate(zip(problem.tasks, state.chosen, strict=True))
+        ]
+        found: list[float] = yield Steps(in_fold, full.domains, calls)
+        losses.append(float(np.mean(found)))
+        fused.append(int(state.fused.sum()))
+    return np.array(losses), np.array(fused, dtype=np.float64)
+
+
+def trained(
+    alternation: Alternation[Result],
+    problem: JointProblem,
+    labels: Sequence[list[Any]],
+    fold: int,
+) -> Generator[Steps, list[Any], Result]:
+    """The same alternation, on the cells outside the fold."""
+    steps = next(alternation)
+    while True:
+        calls = [(labels[t], fold, False, steps.step, call) for t, call in enumerate(steps.calls)]
+        found = yield Steps(in_fold, problem.domains, calls)
+        try:
+            steps = alternation.send(found)
+        except StopIteration as ended:
+            result: Result = ended.value
+            return result
+
+
+def in_fold(
+    executor: Executor,
+    blocks: Sequence[Sequence[Any]],
+    labels: Sequence[Any],
+    fold: int,
+    held_out: bool,
+    step: Callable[..., Any],
+    call: tuple[Any, ...],
+) -> Any:
+    """Run a step on the cells outside a fold, or on those held out; its first argument is a task.
+
+    The parts of the blocks live as long as the step.
+    """
+    task: JointTask = call[0]
+    calls = [
+        (block, of_row, columns, fold, held_out)
+        for row, of_row in zip(blocks, labels, strict=True)
+        for block, columns in zip(row, task.columns, strict=True)
+    ]
+    parts = grid_of(executor.submit_all(part_of_block, calls), len(task.columns))
+    return step(executor, parts, *call)
+
+
+def training_problem(
+    full: JointProblem, labels: Sequence[list[Any]], fold: int
+) -> Alternation[JointProblem]:
+    """The problem of the cells outside a fold, with the full problem's lambda."""
+    calls = [(labels[t], fold, False, count_step, (task,)) for t, task in enumerate(full.tasks)]
+    counts: list[list[list[BlockCounts]]] = yield Steps(in_fold, full.domains, calls)
+    domains = [
+        replace(
+            domain,
+            successes=by_item(grid, "item_successes"),
+            attempts=by_item(grid, "item_attempts"),
+            cells=by_item(grid, "item_cells"),
+            answered=by_model(domain, grid, "model_cells"),
+            score=by_model(domain, grid, "model_successes"),
+        )
+        for domain, grid in zip(full.domains, counts, strict=True)
+    ]
+    problem = joint_problem(domains, "common")
+    return replace(problem, scales=full.scales)
+
+
+def by_item(grid: Sequence[Sequence[BlockCounts]], total: str) -> Any:
+    """A total by item of counted blocks."""
+    chunks = [sum(getattr(row[j], total) for row in grid) for j in range(len(grid[0]))]
+    return np.concatenate(chunks)
+
+
+def by_model(domain: PlacedDomain, grid: Sequence[Sequence[BlockCounts]], total: str) -> Any:
+    """A total by model of counted blocks, 0 for models without the domain."""
+    found = np.concatenate([sum(getattr(counts, total) for counts in row) for row in grid])
+    out = np.zeros(len(domain.answered), found.dtype)
+    out[domain.models] = found
+    return out
+
+
+def count_step(
+    executor: Executor, blocks: Sequence[Sequence[Any]], task: JointTask
+) -> list[list[BlockCounts]]:
+    """Count every block of a domain."""
+    calls = [(block,) for row in blocks for block in row]
+    counted = executor.gather(executor.submit_all(count_block, calls))
+    return grid_of(counted, len(task.columns))
+
+
+@dataclass(frozen=True)
+class Heldout:
+    """Totals by item of the cells that a fold holds out."""
+
+    successes: Float
+    attempts: Float
+
+
+def heldout(full: JointProblem, training: JointProblem, t: int) -> Heldout:
+    """The totals of a domain's cells that training is without."""
+    whole, part = full.domains[t], training.domains[t]
+    return Heldout(whole.successes - part.successes, whole.attempts - part.attempts)
+
+
+def heldout_step(
+    executor: Executor,
+    blocks: Sequence[Sequence[Any]],
+    task: JointTask,
+    candidate: Candidate,
+    totals: Heldout,
+) -> float:
+    """Mean negative log-likelihood of held-out cells, items left out of training left out."""
+    statistics = statistics_at(executor, blocks, task, candidate.traits, shared=False)
+    calls = [
+        (of_chunk, totals.successes[part], totals.attempts[part], candidate.items.columns(part))
+        for *of_chunk, part in zip(*statistics, task.columns, strict=True)
+    ]
+    losses = np.concatenate(executor.gather(executor.submit_all(chunk_losses, calls)))
+    kept = ~task.held
+    return float(losses[kept].sum() / totals.attempts[kept].sum())
+
+
+def chunk_losses(
+    statistics: Sequence[ItemStatistics], successes: Float, attempts: Float, items: Items
+) -> Float:
+    """`item_losses` of one item chunk."""
+    return item_losses(added_statistics(statistics), successes, attempts, items, GRID)

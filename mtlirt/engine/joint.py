@@ -1,0 +1,407 @@
+"""Estimator `joint` (arXiv 2610.05613): its objective, its rounds, and the baselines beside it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mtlirt.engine.acceleration import Anderson
+from mtlirt.engine.events import Listener, RoundEvent
+from mtlirt.engine.joint_domain import (
+    GRID,
+    Candidate,
+    FusedUpdate,
+    JointTask,
+    JointUpdate,
+    joint_step,
+    trait_newton,
+)
+from mtlirt.engine.lockstep import Alternation, Steps
+from mtlirt.engine.options import LambdaScaling
+from mtlirt.engine.placement import PlacedDomain
+from mtlirt.engine.state import null_intercepts
+from mtlirt.errors import InputError
+from mtlirt.irt.box import INTERCEPTS
+from mtlirt.irt.curves import Items
+from mtlirt.irt.interpolation import TraitCurves, window_at, window_values
+from mtlirt.irt.kernels import Float
+from mtlirt.irt.median import sine_median, sines
+from mtlirt.irt.sphere import Pull, released, standardised_in_box
+
+STILL = 1e-4
+"""The last round lowers the objective by less than this times the tolerance, relatively."""
+
+COLLAPSED = 1e-5
+"""A trait of a domain's own at a smaller sine from the general one counts as fused to it."""
+
+REPEATS = 2
+"""Trait and item updates of a domain's own candidate in each round."""
+
+WIDEST = 8
+"""Grid points between the nodes of a model's own curve in the first rounds, see `joint_step`."""
+
+
+@dataclass(frozen=True)
+class JointProblem:
+    """What is minimised: sum_t loss_t / divisor_t + C sum_t scale_t sin angle(general, theta_t).
+
+    Attributes
+    ----------
+    domains, tasks
+        The responses.
+    divisors
+        Answered cells a model, items that all pass or fail left out: J_t where complete.
+    scales
+        lambda_t / C = N / sqrt(min(N, J_t)), the largest of them for all if common.
+    """
+
+    domains: Sequence[PlacedDomain]
+    tasks: Sequence[JointTask]
+    divisors: Float
+    scales: Float
+
+    @property
+    def models(self) -> int:
+        """Number of models."""
+        return len(self.domains[0].models)
+
+
+@dataclass(frozen=True)
+class JointState:
+    """Where an alternation stands.
+
+    Attributes
+    ----------
+    own
+        By domain: traits of its own, with their items; None where they collapsed into the general
+        one, and nothing draws them away.
+    at_general
+        By domain: the items that suit the general trait.
+    general
+        The general trait, norm sqrt(models).
+    fused
+        Domains whose trait is the general one.
+    objective
+        Of this state.
+    strides, general_stride
+        Of the windows of each domain's own traits and of the general one, see `joint_step`.
+    """
+
+    own: tuple[Candidate | None, ...]
+    at_general: tuple[Candidate, ...]
+    general: Float
+    fused: npt.NDArray[np.bool_]
+    objective: float
+    strides: tuple[int, ...]
+    general_stride: int
+
+    @property
+    def chosen(self) -> list[Candidate]:
+        """The domains' traits and items."""
+        return [
+            general if fused or own is None else own
+            for own, general, fused in zip(self.own, self.at_general, self.fused, strict=True)
+        ]
+
+
+def joint_problem(domains: Sequence[PlacedDomain], scaling: LambdaScaling) -> JointProblem:
+    """The problem of some domains that all models took.
+
+    Raises
+    ------
+    InputError
+        If every item of a domain is passed by all models, or failed.
+    """
+    models = len(domains[0].models)
+    kept = [~domain.constant for domain in domains]
+    for domain, keep in zip(domains, kept, strict=True):
+        if not keep.any():
+            raise InputError(
+                f"domain {domain.name!r}: all models pass, or all fail, each of its items; "
+                "leave the domain out"
+            )
+    items = np.array([keep.sum() for keep in kept], dtype=np.float64)
+    divisors = np.array(
+        [domain.attempts[keep].sum() / models for domain, keep in zip(domains, kept, strict=True)]
+    )
+    scales = models / np.sqrt(np.minimum(models, items))
+    if scaling == "common":
+        scales = np.full(len(domains), scales.max())
+    return JointProblem(domains, [JointTask.of(domain) for domain in domains], divisors, scales)
+
+
+def accuracies(domains: Sequence[PlacedDomain]) -> Float:
+    """Shares of successes, shape (models, domains); a domain's mean for models without answers."""
+    columns = []
+    for domain in domains:
+        answered, score = domain.answered[domain.models], domain.score[domain.models]
+        there = answered > 0
+        share = score / np.maximum(answered, 1)
+        columns.append(np.where(there, share, share[there].mean()))
+    return np.stack(columns, axis=1)
+
+
+def first_state(problem: JointProblem) -> JointState:
+    """Every domain's standardised accuracy, slopes 1, intercepts the items' logits.
+
+    Where all models are equally accurate in a domain, the mean of the others stands in.
+    """
+    shares = accuracies(problem.domains)
+    varied = np.ptp(shares, axis=0) > 0.0
+    if not varied.any():
+        raise InputError("all models have the same accuracy in every domain: nothing to estimate")
+    centred = shares - shares.mean(axis=0)
+    scaled = centred / np.where(varied, centred.std(axis=0), 1.0)
+    mean = scaled[:, varied].mean(axis=1)
+    own = []
+    for t, domain in enumerate(problem.domains):
+        theta = standardised_in_box(scaled[:, t] if varied[t] else mean)
+        items = Items(
+            np.where(domain.constant, 0.0, 1.0),
+            np.clip(null_intercepts(domain), *INTERCEPTS),
+            domain.guessing,
+        )
+        own.append(Candidate(theta, items, np.inf))
+    general = sine_median(np.stack([part.traits for part in own], axis=1), problem.scales).general
+    return JointState(
+        tuple(own),
+        tuple(own),
+        general,
+        np.zeros(len(own), bool),
+        np.inf,
+        (WIDEST,) * len(own),
+        WIDEST,
+    )
+
+
+def joint_rounds(
+    problem: JointProblem,
+    state: JointState,
+    penalty: float,
+    tolerance: float,
+    max_rounds: int,
+    listener: Listener,
+) -> Alternation[JointState]:
+    """Alternate domain steps and general trait, from some state on; the objective never rises.
+
+    Parameters
+    ----------
+    penalty
+        C. At 0 every domain is by itself and the general trait is their sine median (`local`); at
+        infinity one trait serves all (`global`).
+    tolerance
+        The alternation ends when a round lowers the objective by less than `STILL` of it.
+
+    Returns
+    -------
+    JointState
+        That of the last round.
+    """
+    memory = Anderson()
+    last = plain = state  # of the last round, and where it goes without acceleration
+    number = 0
+    for _ in range(max_rounds):
+        began = time.perf_counter()
+        calls = domain_calls(problem, state, penalty)
+        updates: list[JointUpdate] = yield Steps(joint_step, problem.domains, calls)
+        between = time.perf_counter()
+        after = settled(problem, penalty, updates, state)
+        gain = last.objective - after.objective if number else np.inf
+        if gain < 0.0 and state is not plain:
+            memory.forget()
+            state = plain
+            continue
+        number += 1
+        done = gain <= STILL * tolerance * after.objective
+        change = largest_move(last, after)
+        if not done:
+            plain = moved_on(problem, penalty, updates, state, after)
+            if not np.array_equal(after.fused, last.fused):
+                memory.forget()
+            state = accelerated(memory, state, plain)
+        last = after
+        event = RoundEvent(
+            number,
+            after.objective,
+            change,
+            0,
+            int(after.fused.sum()),
+            between - began,
+            time.perf_counter() - between,
+            done,
+        )
+        listener(event)
+        if done:
+            break
+    if penalty == 0.0:
+        return replace(last, general=sine_median(own_traits(last), problem.scales).general)
+    return last
+
+
+def moved_on(
+    problem: JointProblem,
+    penalty: float,
+    updates: Sequence[JointUpdate],
+    state: JointState,
+    after: JointState,
+) -> JointState:
+    """Where the next round starts: general trait and candidates moved, windows fitted to that."""
+    general = next_general(problem, penalty, updates, after)
+    return replace(
+        after,
+        own=kept_apart(problem, penalty, updates, after),
+        general=general,
+        strides=next_strides(own_traits(state), own_traits(after)),
+        general_stride=next_strides(state.general, general)[0],
+    )
+
+
+def accelerated(memory: Anderson, before: JointState, plain: JointState) -> JointState:
+    """The general trait and the domains' own, moved on together by what earlier rounds tell.
+
+    What is slow is that they move as one: given the general trait the domains follow it, and it
+    follows them.
+    """
+    point = np.column_stack([before.general, own_traits(before)])
+    image = np.column_stack([plain.general, own_traits(plain)])
+    moved = memory.step(point.ravel(), image.ravel(), np.ones(image.size)).reshape(image.shape)
+    if np.array_equal(moved, image):
+        return plain
+    own = tuple(
+        None if part is None else replace(part, traits=standardised_in_box(moved[:, 1 + t]))
+        for t, part in enumerate(plain.own)
+    )
+    return replace(plain, own=own, general=standardised_in_box(moved[:, 0]))
+
+
+def domain_calls(problem: JointProblem, state: JointState, penalty: float) -> list[tuple[Any, ...]]:
+    """The arguments of every domain's `joint_step`."""
+    tied = penalty > 0.0
+    return [
+        (
+            task,
+            state.own[t] if np.isfinite(penalty) else None,
+            state.at_general[t].items if tied else None,
+            state.general if tied else None,
+            penalty * float(problem.scales[t] * problem.divisors[t]),
+            REPEATS,
+            (state.strides[t], state.general_stride),
+        )
+        for t, task in enumerate(problem.tasks)
+    ]
+
+
+def own_traits(state: JointState) -> Float:
+    """The domains' own traits, shape (models, domains); the general one where there are none."""
+    return np.stack([state.general if part is None else part.traits for part in state.own], axis=1)
+
+
+def settled(
+    problem: JointProblem, penalty: float, updates: Sequence[JointUpdate], state: JointState
+) -> JointState:
+    """The state at the present general trait: each domain takes its better candidate."""
+    own = tuple(update.own for update in updates)
+    if penalty == 0.0:
+        losses = np.array([np.inf if part is None else part.loss for part in own])
+        objective = float((losses / problem.divisors).sum())
+        return replace(state, own=own, fused=np.zeros(len(own), bool), objective=objective)
+    at_general = tuple(
+        before if update.fused is None else update.fused.candidate
+        for update, before in zip(updates, state.at_general, strict=True)
+    )
+    apart, together = np.full(len(own), np.inf), np.zeros(len(own))
+    collapsed = np.ones(len(own), bool)
+    for t, (part, general) in enumerate(zip(own, at_general, strict=True)):
+        together[t] = general.loss / problem.divisors[t]
+        if part is not None:
+            sine = float(sines(state.general @ part.traits / problem.models))
+            apart[t] = part.loss / problem.divisors[t] + penalty * problem.scales[t] * sine
+            collapsed[t] = sine < COLLAPSED
+    fused = (together <= apart) | collapsed
+    objective = float(np.where(fused, together, apart).sum())
+    own = tuple(None if gone else part for gone, part in zip(collapsed, own, strict=True))
+    return replace(state, own=own, at_general=at_general, fused=fused, objective=objective)
+
+
+def kept_apart(
+    problem: JointProblem, penalty: float, updates: Sequence[JointUpdate], state: JointState
+) -> tuple[Candidate | None, ...]:
+    """The domains' own candidates, with a new one where a fused domain is drawn away."""
+    if penalty == 0.0 or not np.isfinite(penalty):
+        return state.own
+    out = []
+    for t, (part, update) in enumerate(zip(state.own, updates, strict=True)):
+        if part is None and update.fused is not None:
+            strength = penalty * float(problem.scales[t] * problem.divisors[t])
+            curves = curves_at_general(state, update.fused)
+            moved = released(state.general, update.fused.score, curves, strength)
+            if moved is not None:
+                part = replace(state.at_general[t], traits=moved)
+        out.append(part)
+    return tuple(out)
+
+
+def curves_at_general(state: JointState, fused: FusedUpdate) -> TraitCurves:
+    """A domain's curves around the general trait."""
+    if fused.curve.ndim == 1:
+        return TraitCurves.shared(fused.curve, GRID)
+    window = window_at(state.general, GRID, state.general_stride)
+    return TraitCurves.on_windows(fused.curve, window, GRID)
+
+
+def largest_move(before: JointState, after: JointState) -> float:
+    """Largest change of a slope, intercept or trait x over 1 + abs(x)."""
+    moves = [0.0]
+    for old, new in zip(before.chosen, after.chosen, strict=True):
+        pairs = [
+            (old.items.slope, new.items.slope),
+            (old.items.intercept, new.items.intercept),
+            (old.traits, new.traits),
+        ]
+        moves += [float((np.abs(b - a) / (1.0 + np.abs(a))).max()) for a, b in pairs]
+    return max(moves)
+
+
+def next_strides(before: Float, after: Float) -> tuple[int, ...]:
+    """Nodes so close that the next moves, if no larger than the last, stay among them."""
+    moved = np.abs(after - before).reshape(len(after), -1).max(axis=0)
+    wanted = np.clip(np.ceil(moved / (1.5 * GRID.step)), 1, WIDEST)
+    return tuple(int(stride) for stride in wanted)
+
+
+def next_general(
+    problem: JointProblem, penalty: float, updates: Sequence[JointUpdate], state: JointState
+) -> Float:
+    """The general trait, moved with the domains fused to it, or the others' sine median."""
+    if penalty == 0.0:
+        return state.general
+    traits, apart = own_traits(state), ~state.fused
+    if apart.all():
+        found = standardised_in_box(sine_median(traits, problem.scales).general)
+        pull = Pull(traits, problem.scales)
+        return found if pull.penalty(found) <= pull.penalty(state.general) else state.general
+    parts = [
+        (update.fused, divisor)
+        for update, divisor, fused in zip(updates, problem.divisors, state.fused, strict=True)
+        if fused and update.fused is not None
+    ]
+    score = np.sum([part.score / divisor for part, divisor in parts], axis=0)
+    pull = Pull(traits[:, apart], penalty * problem.scales[apart])
+    if all(part.curve.ndim == 1 for part, _ in parts):
+        curve = np.sum([part.curve / divisor for part, divisor in parts], axis=0)
+    else:
+        window = window_at(state.general, GRID, state.general_stride)
+        curve = np.sum(
+            [
+                (window_values(part.curve, window) if part.curve.ndim == 1 else part.curve)
+                / divisor
+                for part, divisor in parts
+            ],
+            axis=0,
+        )
+    return trait_newton(state.general, score, curve, pull, state.general_stride)

@@ -1,0 +1,85 @@
+"""Fits whose traits have a prior: `marginal`, and `separate`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import pandas as pd
+
+from mtlirt.cluster.executor import Executor
+from mtlirt.engine.events import Listener
+from mtlirt.engine.options import FitOptions
+from mtlirt.engine.placement import PlacedDomain
+from mtlirt.engine.rounds import run_rounds
+from mtlirt.engine.scoring import score_models
+from mtlirt.engine.tables import (
+    domain_table,
+    general_trait,
+    item_table,
+    loading_table,
+    model_table,
+    trait_table,
+)
+from mtlirt.irt.items import covariance
+from mtlirt.irt.representation import canonical
+from mtlirt.responses.matrix import Responses
+from mtlirt.result import Fit
+
+CONVENTION = (
+    "P(correct) = sigma(slope * trait + intercept), no 1.702, or with a guessing floor guessing + "
+    "(1 - guessing) sigma(...); traits have mean 0 and variance 1 over the models of the fit; a "
+    "domain's sign is that of its mean slope"
+)
+
+
+def marginal_fit(
+    executor: Executor,
+    responses: Responses,
+    domains: Sequence[PlacedDomain],
+    options: FitOptions,
+    listener: Listener,
+) -> Fit:
+    """Fit by marginal maximum likelihood, then score the models with the items found."""
+    domains = list(domains)
+    state, history = run_rounds(executor, domains, options, listener)
+    representation = canonical(state.representation)
+    covariances = [
+        covariance(information, prior, held)
+        for information, prior, held in zip(
+            state.information, state.slope_priors, state.held, strict=True
+        )
+    ]
+    table = score_models(
+        executor,
+        domains,
+        state.items,
+        covariances,
+        representation,
+        "eap",
+        (state.precision, state.shift),
+    )
+    info = {
+        "estimator": options.estimator,
+        "priors": options.priors,
+        "adapt": options.adapt,
+        "rank": representation.rank,
+        "rank_asked": options.rank,
+        "tolerance": options.tolerance,
+        "rounds": len(history),
+        "converged": history[-1].converged,
+        "settled": table.settled,
+        "log_likelihood": table.log_likelihood,
+        "convention": CONVENTION,
+    }
+    median = general_trait(domains, table)
+    models = responses.models.index
+    return Fit(
+        items=item_table(responses.items.index, domains, state, covariances),
+        domains=domain_table(domains, state, representation, options, median),
+        models=model_table(models, domains, table, representation, median.weights),
+        traits=trait_table(models, domains, table),
+        representation=loading_table(domains, representation),
+        history=pd.DataFrame([asdict(event) for event in history]).set_index("number"),
+        info=info,
+    )

@@ -1,0 +1,232 @@
+"""Pooling must not hurt: domains that the others would take captive are fitted by themselves."""
+
+from pathlib import Path
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+
+from mtlirt.engine.fit import fit, score
+from mtlirt.simulate.generate import simulate
+
+DATA = Path(__file__).parents[2] / "../shared/data/openllm_v1/responses.parquet"
+
+
+def answers(trait, items, rng):
+    eta = trait[:, None] * rng.lognormal(0, 0.2, items) + rng.normal(size=items)
+    return (rng.random(eta.shape) < 1 / (1 + np.exp(-eta))).astype(np.int8)
+
+
+def domains_of(traits, items, rng):
+    return {f"d{t}": answers(trait, items, rng) for t, trait in enumerate(traits.T)}
+
+
+def torn_domains(seed=2, models=300):
+    """Four domains of one factor, and one with 12 items of another trait and 6 of the factor."""
+    rng = np.random.default_rng(seed)
+    factor = rng.normal(size=models)
+    blocks = {
+        f"d{k}": answers(0.95 * factor + 0.3 * rng.normal(size=models), 30, rng) for k in range(4)
+    }
+    trait = -0.3 * factor + np.sqrt(0.91) * rng.normal(size=models)
+    blocks["torn"] = np.concatenate([answers(trait, 12, rng), answers(factor, 6, rng)], axis=1)
+    return blocks, trait
+
+
+def fitted(blocks, chunks=None, **options):
+    arrays = {
+        name: da.from_array(block, chunks=chunks or block.shape) for name, block in blocks.items()
+    }
+    return fit(arrays, threads=1, **options)
+
+
+def means(found, name):
+    return found.traits.xs(name, level="domain")["mean"].to_numpy()
+
+
+@pytest.fixture(scope="module")
+def torn():
+    return torn_domains()
+
+
+@pytest.fixture(scope="module")
+def adapted(torn):
+    return fitted(torn[0])
+
+
+def test_a_torn_domain_is_taken_captive_without_the_rule_and_not_with_it(torn, adapted):
+    blocks, trait = torn
+    captive = fitted(blocks, adapt=False)
+    assert (captive.domains["pooling"] == "joint").all()
+    assert np.corrcoef(means(captive, "torn"), trait)[0, 1] < 0
+    assert list(adapted.domains["pooling"]) == ["joint"] * 4 + ["own"]
+    assert np.corrcoef(means(adapted, "torn"), trait)[0, 1] > 0.75
+    assert adapted.domains.loc["torn", "uniqueness"] == 1.0
+    assert adapted.info["converged"]
+
+
+def test_a_domain_by_itself_is_its_separate_fit(torn, adapted):
+    alone = fitted({"torn": torn[0]["torn"]}, estimator="separate")
+    # the slope prior is drawn to the pool of all domains, so not exactly
+    np.testing.assert_allclose(means(adapted, "torn"), means(alone, "torn"), rtol=0, atol=0.1)
+
+
+def test_scores_with_frozen_items_are_the_published_traits(torn, adapted):
+    blocks = {name: da.from_array(block) for name, block in torn[0].items()}
+    scores = score(adapted, blocks, threads=1)
+    columns = ["mean", "sd", "site_precision", "site_shift"]
+    pd.testing.assert_frame_equal(
+        scores.traits[columns], adapted.traits[columns], rtol=0, atol=1e-8
+    )
+
+
+def test_the_choice_does_not_depend_on_chunks(torn, adapted):
+    split = fitted(torn[0], chunks=(77, 7))
+    pd.testing.assert_frame_equal(split.domains, adapted.domains, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(split.traits["mean"], adapted.traits["mean"], rtol=0, atol=1e-6)
+
+
+def test_missing_cells_and_models_without_the_domain(torn):
+    blocks, trait = torn
+    rng = np.random.default_rng(3)
+    blocks = {name: np.where(rng.random(b.shape) < 0.1, -1, b) for name, b in blocks.items()}
+    lack = rng.random(len(trait)) < 0.2
+    blocks["torn"][lack] = -1
+    found = fitted({name: block.astype(np.int8) for name, block in blocks.items()})
+    assert list(found.domains["pooling"]) == ["joint"] * 4 + ["own"]
+    assert np.corrcoef(means(found, "torn")[~lack], trait[~lack])[0, 1] > 0.7
+    np.testing.assert_allclose(means(found, "torn")[lack], 0.0, atol=1e-9)
+
+
+def test_tied_domains_stay_tied():
+    responses = simulate("demo", seed=1).responses
+    with_rule, without = fit(responses, threads=1), fit(responses, threads=1, adapt=False)
+    assert (with_rule.domains["pooling"] == "joint").all()
+    pd.testing.assert_frame_equal(with_rule.traits, without.traits, rtol=0, atol=1e-9)
+
+
+def test_separate_domains_are_their_own():
+    found = fit(simulate("demo", models=60, seed=1).responses, estimator="separate", threads=1)
+    assert (found.domains["pooling"] == "own").all()
+
+
+def rmse(found, truth):
+    errors = [means(found, f"d{t}") - column for t, column in enumerate(truth.T)]
+    return np.sqrt(np.mean(np.square(errors)))
+
+
+def standardised(traits):
+    return (traits - traits.mean(axis=0)) / traits.std(axis=0)
+
+
+def independent_traits(rng, models):
+    return rng.normal(size=(models, 6))
+
+
+def two_blocks(rng, models):
+    factors = rng.normal(size=(models, 2))[:, [0, 0, 0, 1, 1, 1]]
+    return np.sqrt(0.8) * factors + np.sqrt(0.2) * rng.normal(size=(models, 6))
+
+
+def one_stranger(rng, models):
+    factor = rng.normal(size=(models, 1))
+    traits = np.sqrt(0.8) * factor + np.sqrt(0.2) * rng.normal(size=(models, 6))
+    traits[:, 5] = rng.normal(size=models)
+    return traits
+
+
+@pytest.mark.parametrize("law", [independent_traits, two_blocks, one_stranger])
+def test_unrelated_domains_cost_nothing(law):
+    excess = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        traits = law(rng, 100)
+        blocks, truth = domains_of(traits, 20, rng), standardised(traits)
+        alone = fitted(blocks, estimator="separate")
+        excess.append(rmse(fitted(blocks), truth) - rmse(alone, truth))
+    assert np.mean(excess) <= 1e-3
+
+
+def test_independent_domains_have_no_factor():
+    rng = np.random.default_rng(0)
+    found = fitted(domains_of(independent_traits(rng, 100), 20, rng))
+    assert found.info["rank"] == 0
+    assert (found.domains["pooling"] == "own").all()
+
+
+def test_a_domain_of_noise_costs_the_others_nothing():
+    rng = np.random.default_rng(1)
+    traits = one_stranger(rng, 200)[:, :5]
+    blocks = domains_of(traits, 20, rng)
+    clean = fitted(blocks)
+    blocks["noise"] = (rng.random((200, 30)) < rng.beta(2, 2, 30)).astype(np.int8)
+    truth = standardised(traits)
+    assert rmse(fitted(blocks), truth) <= rmse(clean, truth) + 0.005
+
+
+# real data
+
+
+def accuracy(block):
+    there = block >= 0
+    with np.errstate(invalid="ignore"):
+        return (block * there).sum(axis=1) / there.sum(axis=1)
+
+
+@pytest.fixture(scope="module")
+def complete_models():
+    """Domain -> responses of the models of `openllm_v1` that answered every item."""
+    if not DATA.exists():
+        pytest.skip("no openllm_v1")
+    tidy = pd.read_parquet(DATA, columns=["model_id", "domain", "item_id", "correct"])
+    wide = tidy.pivot(index="model_id", columns=["domain", "item_id"], values="correct").dropna()
+    assert wide.shape == (860, 1480)
+    names = sorted(set(wide.columns.get_level_values(0)))
+    return {name: wide[name].to_numpy(np.int8) for name in names}
+
+
+def agreement(blocks, items, seed):
+    """Spearman of each domain's trait with accuracy on its left-out items, by method."""
+    rng = np.random.default_rng(seed)
+    orders = {name: rng.permutation(block.shape[1]) for name, block in blocks.items()}
+    kept = {
+        name: np.ascontiguousarray(blocks[name][:, np.sort(order[:items])])
+        for name, order in orders.items()
+    }
+    rest = {name: accuracy(blocks[name][:, order[items:]]) for name, order in orders.items()}
+    options = {
+        "separate": {"estimator": "separate"},
+        "uncorrected": {"adapt": False},
+        "adapted": {},
+    }
+    found = {method: fitted(kept, **chosen) for method, chosen in options.items()}
+    return pd.DataFrame(
+        {
+            method: {
+                name: pd.Series(means(one, name)).corr(pd.Series(rest[name]), method="spearman")
+                for name in blocks
+            }
+            for method, one in found.items()
+        }
+    )
+
+
+def shortfall(blocks, items, splits):
+    """How far the adapted fit falls below the better of the two others, at worst."""
+    tables = [agreement(blocks, items, seed) for seed in range(splits)]
+    mean = sum(tables) / splits
+    return float((mean[["separate", "uncorrected"]].max(axis=1) - mean["adapted"]).max())
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(("items", "most"), [(10, 0.06), (30, 0.03)])
+def test_real_domains_keep_what_is_theirs(complete_models, items, most):
+    assert shortfall(complete_models, items, splits=3) <= most
+
+
+@pytest.mark.data
+@pytest.mark.slow
+@pytest.mark.parametrize(("items", "most"), [(10, 0.03), (30, 0.02)])
+def test_real_domains_keep_what_is_theirs_over_many_splits(complete_models, items, most):
+    assert shortfall(complete_models, items, splits=20) <= most
