@@ -18,7 +18,7 @@ demo: $(STAMP)
 	$(BIN)/mtlirt run jobs/refit.toml
 
 test: $(STAMP) lint
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

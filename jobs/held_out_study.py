@@ -1,0 +1,81 @@
+"""How well traits from a few items of each domain predict its other items.
+
+python jobs/held_out_study.py STORE --out FOLDER
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from mtlirt.cluster.errors import ClusterError
+from mtlirt.errors import InputError
+from mtlirt.storage.errors import StorageError
+
+
+def main(
+    store: Annotated[
+        str, typer.Argument(metavar="STORE", help="A response store.", show_default=False)
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(metavar="FOLDER", help="A new folder for the results.", show_default=False),
+    ],
+    models: Annotated[
+        Literal["complete", "partial"],
+        typer.Option(help="Models with every item; or others with the anchor and two domains."),
+    ] = "complete",
+    anchor: Annotated[str, typer.Option(help="A domain that partial models have.")] = "mmlu",
+    items: Annotated[str, typer.Option(metavar="N,...", help="Items a domain.")] = "10,30",
+    splits: Annotated[int, typer.Option(min=1, help="Random draws of items.")] = 20,
+    seed: Annotated[int, typer.Option(min=0, help="Equal seeds give equal draws.")] = 0,
+    workers: Annotated[
+        int | None, typer.Option(help="Worker processes of this machine.", show_default=False)
+    ] = None,
+) -> None:
+    """Fit every method to random items of each domain; score it on the remaining ones."""
+    from mtlirt.cluster.launch import ClusterOptions, open_client
+    from mtlirt.responses.store import open_responses
+    from mtlirt.studies.held_out import HeldOutOptions, held_out_study, held_out_table
+
+    if out.exists():
+        raise InputError(f"{out}: exists already; give a new folder")
+    counts = tuple(int(count) for count in items.split(","))
+    options = HeldOutOptions(counts, splits, seed, models, anchor)
+    responses = open_responses(store)
+    threads = None if workers is None else 1
+    with open_client(ClusterOptions(None, workers, threads)) as client:
+        results = held_out_study(responses, options, client)
+    out.mkdir(parents=True)
+    results.to_parquet(out / "results.parquet", index=False)
+    table = held_out_table(results, list(responses.domains))
+    (out / "table.md").write_text(table)
+    print(table, end="")
+
+
+def run(arguments: list[str]) -> int:
+    """Run the study on some arguments; the exit status: 1 a failure while running, 2 bad use."""
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    app.command()(main)
+    try:
+        status = app(arguments, prog_name="held_out_study", standalone_mode=False)
+    except typer.TyperException as error:
+        return fail(error.format_message(), 2)
+    except (InputError, ValueError) as error:
+        return fail(str(error), 2)
+    except (StorageError, ClusterError, OSError) as error:
+        return fail(str(error), 1)
+    return status if isinstance(status, int) else 0
+
+
+def fail(message: str, status: int) -> int:
+    """Print an error on one line."""
+    print(f"held_out_study: error: {' '.join(message.split())}", file=sys.stderr)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1:]))

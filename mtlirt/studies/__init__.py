@@ -1,0 +1,1 @@
+"""Studies: how well each method finds a truth that is known, over many simulations."""

@@ -1,0 +1,102 @@
+"""The study of held-out items, on simulated responses."""
+
+import runpy
+from pathlib import Path
+
+import dask.array as da
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from mtlirt.errors import InputError
+from mtlirt.responses.arrays import from_arrays
+from mtlirt.responses.store import write_responses
+from mtlirt.studies import held_out
+from mtlirt.studies.held_out import HeldOutOptions, held_out_study, held_out_table
+
+PROGRAM = Path(__file__).parents[2] / "jobs" / "held_out_study.py"
+
+
+@pytest.fixture(scope="module")
+def responses():
+    """Four domains; of the last 40 of 120 models half lack one, half another."""
+    rng = np.random.default_rng(3)
+    shared = rng.normal(size=120)
+    blocks = {}
+    for name in ("mmlu", "arc", "gsm", "other"):
+        trait = 0.8 * shared + 0.6 * rng.normal(size=120)
+        p = 1 / (1 + np.exp(-(trait[:, None] + rng.normal(0, 0.7, 25))))
+        blocks[name] = (rng.random(p.shape) < p).astype(np.int8)
+    blocks["arc"][80:100] = -1
+    blocks["gsm"][100:] = -1
+    return from_arrays({name: da.from_array(block) for name, block in blocks.items()})
+
+
+@pytest.fixture
+def few_methods(monkeypatch):
+    kept = {name: held_out.HELD_OUT_METHODS[name] for name in ("accuracy", "marginal")}
+    monkeypatch.setattr(held_out, "HELD_OUT_METHODS", kept)
+
+
+def test_accuracy_is_correlated_with_the_remaining_items(responses, few_methods):
+    options = HeldOutOptions(items=(8,), splits=2)
+    found = held_out_study(responses, options, None)
+    assert len(found) == 2 * 2 * 4
+    block = np.asarray(responses.domains["gsm"].array)[:80]
+    for split in range(2):
+        rng = np.random.default_rng(np.random.SeedSequence([0, 8, split]))
+        drawn = [rng.permutation(25)[:8] for _ in range(3)][2]
+        rest = np.delete(block, drawn, axis=1).mean(axis=1)
+        expected = spearmanr(block[:, drawn].mean(axis=1), rest).statistic
+        row = found.query("method == 'accuracy' and domain == 'gsm' and split == @split")
+        np.testing.assert_allclose(row["spearman"], expected)
+    assert found.query("method == 'marginal'")["spearman"].mean() > 0.5
+
+
+def test_partial_models_take_the_anchor_and_two_more(responses, few_methods):
+    options = HeldOutOptions(items=(8,), splits=1, models="partial")
+    found = held_out_study(responses, options, None)
+    assert len(found) == 2 * 4
+    assert found["spearman"].between(0.0, 1.0).all()
+    block = np.asarray(responses.domains["arc"].array)[80:]
+    drawn = np.random.default_rng(np.random.SeedSequence([0, 8, 0]))
+    drawn = [drawn.permutation(25)[:8] for _ in range(2)][1]
+    takers = block[20:]  # the models that lack another domain
+    rest = np.delete(takers, drawn, axis=1).mean(axis=1)
+    expected = spearmanr(takers[:, drawn].mean(axis=1), rest).statistic
+    row = found.query("method == 'accuracy' and domain == 'arc'")
+    np.testing.assert_allclose(row["spearman"], expected)
+    assert set(found["method"]) == {"accuracy", "marginal"}
+
+
+def test_the_table_shows_means(responses, few_methods):
+    found = held_out_study(responses, HeldOutOptions(items=(5, 8), splits=2), None)
+    lines = held_out_table(found, ["mmlu", "arc", "gsm", "other"]).splitlines()
+    assert lines[0] == "| items | method | mmlu | arc | gsm | other |"
+    mean = found.query("items == 8 and method == 'marginal' and domain == 'arc'")["spearman"].mean()
+    cells = next(line for line in lines if line.startswith("| 8 | marginal")).split(" | ")
+    assert cells[3] == f"{mean:.3f}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"items": (25,)}, "25 leave none out"),
+        ({"anchor": "maths"}, "domain 'maths': there is none"),
+        ({"models": "partial", "items": (8,), "anchor": "law"}, "domain 'law': there is none"),
+    ],
+)
+def test_what_cannot_be_studied_is_an_error(responses, changes, message):
+    with pytest.raises(InputError, match=message):
+        held_out_study(responses, HeldOutOptions(**changes), None)
+
+
+def test_the_program_writes_results_once(responses, few_methods, tmp_path, capsys):
+    write_responses(responses, str(tmp_path / "store"), history={})
+    run = runpy.run_path(str(PROGRAM))["run"]
+    arguments = [str(tmp_path / "store"), "--out", str(tmp_path / "out"), "--items", "6"]
+    assert run([*arguments, "--splits", "1"]) == 0
+    assert (tmp_path / "out" / "table.md").read_text() == capsys.readouterr().out
+    assert run([*arguments, "--splits", "1"]) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert run(["nowhere", "--out", str(tmp_path / "other")]) == 2
