@@ -36,7 +36,7 @@ STILL_NATS = 10.0
 FLATNESS_ROUNDS = 25
 """The evidence for a trait behind each domain is weighed on convergence and every so often."""
 
-REVISION_ROUND = 25
+REVISION_ROUND = 15
 """Pooling and rank are chosen on the first convergence, or in this round if there is none yet:
 domains torn between two traits converge slowly."""
 
