@@ -53,8 +53,33 @@ def test_every_key_is_read(job):
             """
         )
     )
-    assert asked.fit.options == FitOptions("separate", "auto", False, 1e-6, 7)
+    expected = FitOptions(estimator="separate", priors=False, tolerance=1e-6, max_rounds=7)
+    assert asked.fit.options == expected
     assert asked.cluster.options == ClusterOptions(None, 3, 2, False)
+
+
+def test_the_keys_of_estimator_joint_are_read(job):
+    asked = read_job(
+        job(
+            LEAST
+            + """
+            [fit]
+            estimator = "joint"
+            penalty = "cv"
+            penalties = [0.1, 0.3, 1.0]
+            folds = 3
+            lambda_scaling = "per_domain"
+            complete_models = true
+            """
+        )
+    )
+    assert asked.fit.options == FitOptions(
+        estimator="joint",
+        penalties=(0.1, 0.3, 1.0),
+        folds=3,
+        lambda_scaling="per_domain",
+        complete_models=True,
+    )
 
 
 def test_the_job_of_the_project_is_one():
