@@ -128,7 +128,7 @@ def test_the_scheduler_keeps_nothing_of_what_is_done(cluster, process_cluster):
     deadline = time.monotonic() + 10
     while process_cluster.run_on_scheduler(tasks) > before and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert process_cluster.run_on_scheduler(tasks) == before
+    assert process_cluster.run_on_scheduler(tasks) <= before
 
 
 def test_lost_blocks_are_loaded_again_and_work_follows_them(watch_strays):
