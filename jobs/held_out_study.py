@@ -11,9 +11,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from mtlirt.cluster.errors import ClusterError
+from mtlirt.cli.program import run_program
 from mtlirt.errors import InputError
-from mtlirt.storage.errors import StorageError
 
 
 def main(
@@ -43,7 +42,10 @@ def main(
 
     if out.exists():
         raise InputError(f"{out}: exists already; give a new folder")
-    counts = tuple(int(count) for count in items.split(","))
+    try:
+        counts = tuple(int(count) for count in items.split(","))
+    except ValueError:
+        raise InputError(f"items {items!r}: expected whole numbers, by commas") from None
     options = HeldOutOptions(counts, splits, seed, models, anchor)
     responses = open_responses(store)
     threads = None if workers is None else 1
@@ -57,24 +59,8 @@ def main(
 
 
 def run(arguments: list[str]) -> int:
-    """Run the study on some arguments; the exit status: 1 a failure while running, 2 bad use."""
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    app.command()(main)
-    try:
-        status = app(arguments, prog_name="held_out_study", standalone_mode=False)
-    except typer.TyperException as error:
-        return fail(error.format_message(), 2)
-    except (InputError, ValueError) as error:
-        return fail(str(error), 2)
-    except (StorageError, ClusterError, OSError) as error:
-        return fail(str(error), 1)
-    return status if isinstance(status, int) else 0
-
-
-def fail(message: str, status: int) -> int:
-    """Print an error on one line."""
-    print(f"held_out_study: error: {' '.join(message.split())}", file=sys.stderr)
-    return status
+    """Run the study on some arguments; the exit status, see `run_program`."""
+    return run_program(main, "held_out_study", arguments)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mtlirt.cluster.errors import ClusterError
-from mtlirt.errors import InputError
-from mtlirt.storage.errors import StorageError
+from mtlirt.cli.program import run_program
 
 if TYPE_CHECKING:
     from mtlirt.studies.study import Progress
@@ -77,24 +75,8 @@ def tell(progress: Progress) -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run the study on some arguments; the exit status: 1 a failure while running, 2 bad use."""
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    app.command()(main)
-    try:
-        status = app(arguments, prog_name="simulation_study", standalone_mode=False)
-    except typer.TyperException as error:
-        return fail(error.format_message(), 2)
-    except InputError as error:
-        return fail(str(error), 2)
-    except (StorageError, ClusterError, OSError) as error:
-        return fail(str(error), 1)
-    return status if isinstance(status, int) else 0
-
-
-def fail(message: str, status: int) -> int:
-    """Print an error on one line."""
-    print(f"simulation_study: error: {' '.join(message.split())}", file=sys.stderr)
-    return status
+    """Run the study on some arguments; the exit status, see `run_program`."""
+    return run_program(main, "simulation_study", arguments)
 
 
 if __name__ == "__main__":

@@ -11,10 +11,11 @@ import pandas as pd
 from pandas.util import hash_array
 
 from mtlirt.cluster.executor import Executor
-from mtlirt.engine.joint import JointProblem, JointState, first_state, joint_problem, joint_rounds
+from mtlirt.engine.joint import joint_rounds
 from mtlirt.engine.joint_domain import GRID, Candidate, JointTask, statistics_at
+from mtlirt.engine.joint_problem import JointProblem, JointState, first_state, joint_problem
 from mtlirt.engine.lockstep import Alternation, Result, Steps, run_alternations
-from mtlirt.engine.placement import PlacedDomain, grid_of
+from mtlirt.engine.placement import PlacedDomain, grid_of, item_totals
 from mtlirt.irt.blocks import BlockCounts, count_block
 from mtlirt.irt.box import item_losses
 from mtlirt.irt.curves import Items
@@ -187,9 +188,7 @@ def training_problem(
     domains = [
         replace(
             domain,
-            successes=by_item(grid, "item_successes"),
-            attempts=by_item(grid, "item_attempts"),
-            cells=by_item(grid, "item_cells"),
+            **item_totals(grid),
             answered=by_model(domain, grid, "model_cells"),
             score=by_model(domain, grid, "model_successes"),
         )
@@ -197,12 +196,6 @@ def training_problem(
     ]
     problem = joint_problem(domains, "common")
     return replace(problem, scales=full.scales)
-
-
-def by_item(grid: Sequence[Sequence[BlockCounts]], total: str) -> Any:
-    """A total by item of counted blocks."""
-    chunks = [sum(getattr(row[j], total) for row in grid) for j in range(len(grid[0]))]
-    return np.concatenate(chunks)
 
 
 def by_model(domain: PlacedDomain, grid: Sequence[Sequence[BlockCounts]], total: str) -> Any:

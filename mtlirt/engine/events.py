@@ -17,8 +17,8 @@ class RoundEvent:
     objective
         Estimators `marginal` and `separate`: marginal log-likelihood at the parameters before the
         round's item updates; with learned slope priors less the price of the slopes' uncertainty,
-        see `marginal.ridges`; it rises. Others: what they minimise, see `joint.JointProblem`,
-        after the round's updates.
+        see `marginal.ridges`; it rises. Others: what they minimise after the round's updates, see
+        `joint_problem.JointProblem`.
     change
         Largest change of a slope or intercept x in the round, over 1 + abs(x), or of a
         uniqueness; where traits are parameters, of those too.

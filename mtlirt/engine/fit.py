@@ -109,19 +109,29 @@ def fit(
     the responses once, at one byte a cell, and a dozen arrays of models x domains.
     """
     options = FitOptions(
-        estimator,
-        rank,
-        priors,
-        adapt,
-        penalty,
-        tuple(penalties),
-        folds,
-        lambda_scaling,
-        complete_models,
-        tolerance,
-        max_rounds,
+        estimator=estimator,
+        rank=rank,
+        priors=priors,
+        adapt=adapt,
+        penalty=penalty,
+        penalties=tuple(penalties),
+        folds=folds,
+        lambda_scaling=lambda_scaling,
+        complete_models=complete_models,
+        tolerance=tolerance,
+        max_rounds=max_rounds,
         threads=threads,
     )
+    return fit_by(responses, options, client, listener)
+
+
+def fit_by(
+    responses: Responses | Mapping[str, da.Array],
+    options: FitOptions,
+    client: Client | None,
+    listener: Listener,
+) -> Fit:
+    """`fit`, its options put together."""
     if not isinstance(responses, Responses):
         responses = from_arrays(responses)
     first_rank(len(responses.domains), options)  # refuse a rank before reading anything

@@ -13,13 +13,13 @@ import pandas as pd
 from mtlirt.cluster.executor import Executor
 from mtlirt.engine.crossvalidate import Path, cross_validate
 from mtlirt.engine.events import Listener, RoundEvent, silent
-from mtlirt.engine.joint import (
+from mtlirt.engine.joint import joint_rounds
+from mtlirt.engine.joint_problem import (
     JointProblem,
     JointState,
     accuracies,
     first_state,
     joint_problem,
-    joint_rounds,
 )
 from mtlirt.engine.lockstep import run_alternations
 from mtlirt.engine.options import FitOptions

@@ -198,25 +198,28 @@ def placed_domain(
             takers.append(np.flatnonzero(keep) + start)
     widths = data.array.chunks[1] if picked is None else (len(picked),)
     edges = np.cumsum([0, *widths])
-    by_item = [
-        [sum(getattr(row[j], total) for row in counts) for j in range(len(widths))]
-        for total in ("item_successes", "item_attempts", "item_cells")
-    ]
-    successes, attempts, cells = (np.concatenate(parts) for parts in by_item)
     return PlacedDomain(
         name=name,
         blocks=kept,
         takers=takers,
         columns=[slice(a, b) for a, b in itertools.pairwise(edges)],
-        successes=successes,
-        attempts=attempts,
-        cells=cells,
+        **item_totals(counts),
         answered=answered,
         score=score,
         largest_attempts=max((c.largest_attempts for c in counted), default=1.0),
         guessing=guessing,
         together=executor.together([block for row in kept for block in row]),
     )
+
+
+def item_totals(counts: Sequence[Sequence[BlockCounts]]) -> dict[str, Any]:
+    """Successes, attempts and cells by item, of counted blocks by model and item chunk."""
+    return {
+        total: np.concatenate(
+            [sum(getattr(row[j], f"item_{total}") for row in counts) for j in range(len(counts[0]))]
+        )
+        for total in ("successes", "attempts", "cells")
+    }
 
 
 def without_models(
@@ -233,17 +236,11 @@ def without_models(
     flat = [(block,) for row in blocks for block in row]
     counts = grid_of(executor.gather(executor.submit_all(count_block, flat)), len(domain.columns))
 
-    def by_item(total: str) -> npt.NDArray[Any]:
-        columns = range(len(domain.columns))
-        return np.concatenate([sum(getattr(row[j], total) for row in counts) for j in columns])
-
     return replace(
         domain,
         blocks=blocks,
         takers=takers,
-        successes=by_item("item_successes"),
-        attempts=by_item("item_attempts"),
-        cells=by_item("item_cells"),
+        **item_totals(counts),
         answered=np.where(left_out, 0, domain.answered),
         score=np.where(left_out, 0.0, domain.score),
         together=executor.together([block for row in blocks for block in row]),

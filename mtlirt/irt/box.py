@@ -152,7 +152,8 @@ def boxed_newton(
             d += share * step_d
             if r < SMALL_STEP:
                 break
-        slope[j], intercept[j] = snapped(a, 0.0, 4.0), snapped(d, -4.0, 4.0)
+        slope[j] = snapped(a, SLOPES[0], SLOPES[1])
+        intercept[j] = snapped(d, INTERCEPTS[0], INTERCEPTS[1])
         loss = -products[j] * slope[j] - successes[j] * intercept[j]
         for k in range(counts.shape[0]):
             if counts[k] != 0.0:
@@ -181,7 +182,8 @@ def boxed_step(
 
     That is the free maximum if it lies inside, else the best of those on the four edges.
     """
-    low_a, high_a, low_d, high_d = 0.0 - a, 4.0 - a, -4.0 - d, 4.0 - d
+    low_a, high_a = SLOPES[0] - a, SLOPES[1] - a
+    low_d, high_d = INTERCEPTS[0] - d, INTERCEPTS[1] - d
     determinant = max(aa * dd - ad * ad, 1e-20)
     best_a, best_d = (dd * up_a - ad * up_d) / determinant, (aa * up_d - ad * up_a) / determinant
     if low_a <= best_a <= high_a and low_d <= best_d <= high_d:

@@ -130,10 +130,10 @@ def polynomials(
     """Evaluate each trait's polynomial and its derivatives; see `TraitCurves.at`."""
     for i in range(theta.shape[0]):
         spacing = stride[i] * step
-        place = (theta[i] - (first + start[i] + 2 * stride[i]) * step) / spacing
+        place = (theta[i] - (first + start[i] + BEFORE * stride[i]) * step) / spacing
         row = start[i] if shared else i
-        total, rise, curvature = coefficients[row, 5], 0.0, 0.0
-        for k in range(4, -1, -1):
+        total, rise, curvature = coefficients[row, NODES - 1], 0.0, 0.0
+        for k in range(NODES - 2, -1, -1):
             curvature = curvature * place + 2.0 * rise
             rise = rise * place + total
             total = total * place + coefficients[row, k]

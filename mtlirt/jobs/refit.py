@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
 from mtlirt.cluster.launch import ClusterOptions, open_client
 from mtlirt.engine.events import Listener
-from mtlirt.engine.fit import fit
+from mtlirt.engine.fit import fit_by
 from mtlirt.engine.options import FitOptions
 from mtlirt.responses.store import open_responses
 from mtlirt.result import Fit
@@ -74,23 +74,8 @@ def refit(
     root, manifest = open_version(responses, kind="responses")
     snapshot_root(snapshots)  # refuse what cannot be published to before the work
     with open_client(cluster) as client:
-        fitted = fit(
-            open_responses(root.url, manifest.version),
-            estimator=options.estimator,
-            rank=options.rank,
-            priors=options.priors,
-            penalty=options.penalty,
-            penalties=options.penalties,
-            folds=options.folds,
-            lambda_scaling=options.lambda_scaling,
-            complete_models=options.complete_models,
-            tolerance=options.tolerance,
-            max_rounds=options.max_rounds,
-            adapt=options.adapt,
-            client=client,
-            threads=cluster.threads if client is None else None,
-            listener=listener,
-        )
+        here = replace(options, threads=cluster.threads if client is None else None)
+        fitted = fit_by(open_responses(root.url, manifest.version), here, client, listener)
     inputs: dict[str, JsonValue] = {
         "responses": root.location,
         "version": manifest.version,

@@ -64,6 +64,10 @@ class HeldOutOptions:
     models: Models = "complete"
     anchor: str = "mmlu"
 
+    def __post_init__(self) -> None:
+        if not self.items or min(self.items) < 1:
+            raise InputError(f"items {self.items}: expected numbers from 1 up")
+
 
 def held_out_study(
     responses: Responses, options: HeldOutOptions, client: Client | None

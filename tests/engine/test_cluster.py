@@ -143,4 +143,4 @@ def test_nothing_piles_up_over_fifty_rounds(store):
         fit(open_responses(store), **options, client=client, listener=watch)
     assert len(tasks) == 50
     assert max(tasks[10:]) <= max(tasks[:10])
-    assert memory[-1] - memory[9] < 8 * 2**20
+    assert memory[-1] - memory[9] < 5 * 2**20

@@ -246,7 +246,7 @@ def test_six_benchmarks_of_real_results():
     responses, _ = ingest([path])
     fitted = fit(responses)
     assert fitted.info["converged"]
-    assert fitted.info["rounds"] <= 60  # those of a fit that pools all, and of the one after it
+    assert fitted.info["rounds"] <= 40
     assert len(fitted.models) == 6812
     assert fitted.models["answered"].sum() == 6_806_406
     # the trait points the way of the accuracy in the domain, for the models that took it

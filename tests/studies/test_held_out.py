@@ -82,6 +82,7 @@ def test_the_table_shows_means(responses, few_methods):
     ("changes", "message"),
     [
         ({"items": (25,)}, "25 leave none out"),
+        ({"items": (0,)}, "expected numbers from 1 up"),
         ({"anchor": "maths"}, "domain 'maths': there is none"),
         ({"models": "partial", "items": (8,), "anchor": "law"}, "domain 'law': there is none"),
     ],
@@ -100,3 +101,5 @@ def test_the_program_writes_results_once(responses, few_methods, tmp_path, capsy
     assert run([*arguments, "--splits", "1"]) == 2
     assert "exists already" in capsys.readouterr().err
     assert run(["nowhere", "--out", str(tmp_path / "other")]) == 2
+    assert run([arguments[0], "--out", str(tmp_path / "other"), "--items", "6,x"]) == 2
+    assert capsys.readouterr().err.endswith("items '6,x': expected whole numbers, by commas\n")
