@@ -32,9 +32,6 @@ STILL = 1e-4
 COLLAPSED = 1e-5
 """A trait of a domain's own at a smaller sine from the general one counts as fused to it."""
 
-REPEATS = 2
-"""Trait and item updates of a domain's own candidate in each round."""
-
 
 def joint_rounds(
     problem: JointProblem,
@@ -64,7 +61,7 @@ def joint_rounds(
     number = 0
     for _ in range(max_rounds):
         began = time.perf_counter()
-        calls = domain_calls(problem, state, penalty)
+        calls = domain_calls(problem, state, penalty, number == 0)
         updates: list[JointUpdate] = yield Steps(joint_step, problem.domains, calls)
         between = time.perf_counter()
         after = settled(problem, penalty, updates, state)
@@ -138,21 +135,28 @@ def accelerated(memory: Anderson, before: JointState, plain: JointState) -> Join
     return replace(plain, own=own, general=standardised_in_box(moved[:, 0]))
 
 
-def domain_calls(problem: JointProblem, state: JointState, penalty: float) -> list[tuple[Any, ...]]:
-    """The arguments of every domain's `joint_step`."""
-    tied = penalty > 0.0
-    return [
-        (
+def domain_calls(
+    problem: JointProblem, state: JointState, penalty: float, first: bool
+) -> list[tuple[Any, ...]]:
+    """The arguments of every domain's `joint_step`.
+
+    The first round, which is never the last, tries the general trait only on domains fused to it.
+    """
+    calls = []
+    for t, (task, own, fused) in enumerate(
+        zip(problem.tasks, state.own, state.at_general, strict=True)
+    ):
+        apart = np.isfinite(penalty) and own is not None and not state.fused[t]
+        call = (
             task,
-            state.own[t] if np.isfinite(penalty) else None,
-            state.at_general[t].items if tied else None,
-            state.general if tied else None,
+            own if np.isfinite(penalty) else None,
+            fused.items if penalty > 0.0 and not (first and apart) else None,
+            state.general if penalty > 0.0 else None,
             penalty * float(problem.scales[t] * problem.divisors[t]),
-            REPEATS,
             (state.strides[t], state.general_stride),
         )
-        for t, task in enumerate(problem.tasks)
-    ]
+        calls.append(call)
+    return calls
 
 
 def own_traits(state: JointState) -> Float:
@@ -173,14 +177,15 @@ def settled(
         before if update.fused is None else update.fused.candidate
         for update, before in zip(updates, state.at_general, strict=True)
     )
-    apart, together = np.full(len(own), np.inf), np.zeros(len(own))
+    apart, together = np.full((2, len(own)), np.inf)
     collapsed = np.ones(len(own), bool)
-    for t, (part, general) in enumerate(zip(own, at_general, strict=True)):
-        together[t] = general.loss / problem.divisors[t]
+    for t, (part, update) in enumerate(zip(own, updates, strict=True)):
+        if update.fused is not None:
+            together[t] = update.fused.candidate.loss / problem.divisors[t]
         if part is not None:
             sine = float(sines(state.general @ part.traits / problem.models))
             apart[t] = part.loss / problem.divisors[t] + penalty * problem.scales[t] * sine
-            collapsed[t] = sine < COLLAPSED
+            collapsed[t] = sine < COLLAPSED and update.fused is not None
     fused = (together <= apart) | collapsed
     objective = float(np.where(fused, together, apart).sum())
     own = tuple(None if gone else part for gone, part in zip(collapsed, own, strict=True))

@@ -130,7 +130,6 @@ def joint_step(
     fused: Items | None,
     general: Float | None,
     strength: float,
-    repeats: int,
     strides: tuple[int, int],
 ) -> JointUpdate:
     """Improve a domain's candidates under the present general trait.
@@ -138,7 +137,7 @@ def joint_step(
     Parameters
     ----------
     own
-        Traits of the domain's own and their items: both are updated, `repeats` times.
+        Traits of the domain's own and their items: both are updated.
     fused
         Items to be updated at the general trait.
     general
@@ -151,12 +150,12 @@ def joint_step(
 
     Notes
     -----
-    Cost of a repeat, and of the fused candidate: two passes over complete blocks; where cells are
+    Cost of either candidate: two passes over complete blocks; where cells are
     missing, cells x 12 multiplications.
     """
     found_own = found_fused = None
     if own is not None:
-        found_own = own_traits(executor, blocks, task, own, general, strength, repeats, strides[0])
+        found_own = own_traits(executor, blocks, task, own, general, strength, strides[0])
     if fused is not None and general is not None:
         found_fused = at_general(executor, blocks, task, fused, general, strides[1])
     return JointUpdate(found_own, found_fused)
@@ -169,20 +168,15 @@ def own_traits(
     own: Candidate,
     general: Float | None,
     strength: float,
-    repeats: int,
     stride: int,
 ) -> Candidate:
-    """Alternate trait and item updates."""
-    theta: Any = own.traits
-    items: list[Any] = [own.items.columns(part) for part in task.columns]
-    updates: list[Any] = []
-    for _ in range(repeats):
-        scores, curves = curves_around(executor, blocks, task, items, theta, stride)
-        theta = executor.submit(
-            moved_traits, task, theta, scores, curves, general, strength, stride
-        )
-        updates = updated_items(executor, blocks, task, items, theta)
-        items = executor.submit_all(items_of, [(update,) for update in updates])
+    """One update of traits, and of items at them."""
+    items = [own.items.columns(part) for part in task.columns]
+    scores, curves = curves_around(executor, blocks, task, items, own.traits, stride)
+    theta = executor.submit(
+        moved_traits, task, own.traits, scores, curves, general, strength, stride
+    )
+    updates = updated_items(executor, blocks, task, items, theta)
     return candidate(executor.gather([theta])[0], executor.gather(updates))
 
 

@@ -12,7 +12,7 @@ from mtlirt.irt import kernels
 from mtlirt.irt.curves import Grid, Items, guessing_gain
 from mtlirt.irt.interpolation import histogram_at, weights_at, window_at
 from mtlirt.irt.items import ItemStatistics, added_statistics
-from mtlirt.irt.kernels import Float, sigmoid, softplus
+from mtlirt.irt.kernels import Float, softplus
 from mtlirt.irt.sphere import TRAIT_BOUND
 from mtlirt.irt.traits import Posterior
 
@@ -78,7 +78,7 @@ def boxed_items(
     -----
     Each step goes towards the maximum of the quadratic model in the box, shortened by
     log(1 + r)/r with r the largest change of a logit, so it never overshoots. Cost: an
-    exponential for each grid point and item, a step.
+    division for each grid point and item, a step.
     """
     total = added_statistics(statistics)
     slope, intercept, losses = items.slope.copy(), items.intercept.copy(), np.zeros(len(held))
@@ -126,15 +126,19 @@ def boxed_newton(
         if held[j]:
             continue
         counts = histogram[j if histogram.shape[0] > 1 else 0]
+        low, high = 0, counts.shape[0]
+        while low < high and counts[low] == 0.0:
+            low += 1
+        while high > low and counts[high - 1] == 0.0:
+            high -= 1
         a, d, c = slope[j], intercept[j], guessing[j]
         for _ in range(MOST_STEPS):
             up_a, up_d, aa, ad, dd = 0.0, 0.0, 1e-10, 0.0, 1e-10
-            for k in range(counts.shape[0]):
-                if counts[k] == 0.0:
-                    continue
+            odds, growth = np.exp(a * (first + low) * step + d), np.exp(a * step)
+            for k in range(low, high):
                 theta = (first + k) * step
-                p = sigmoid(a * theta + d)
-                up, weight = -counts[k] * p, counts[k] * p * (1.0 - p)
+                p = odds / (1.0 + odds)
+                up, weight = -counts[k] * p, counts[k] * p / (1.0 + odds)
                 if c > 0.0:
                     up += correct[j, k] * p / (c + (1.0 - c) * p)
                 up_a += up * theta
@@ -142,6 +146,7 @@ def boxed_newton(
                 aa += weight * theta * theta
                 ad += weight * theta
                 dd += weight
+                odds *= growth
             if c == 0.0:
                 up_a += products[j]
                 up_d += successes[j]
@@ -155,12 +160,11 @@ def boxed_newton(
         slope[j] = snapped(a, SLOPES[0], SLOPES[1])
         intercept[j] = snapped(d, INTERCEPTS[0], INTERCEPTS[1])
         loss = -products[j] * slope[j] - successes[j] * intercept[j]
-        for k in range(counts.shape[0]):
-            if counts[k] != 0.0:
-                x = slope[j] * (first + k) * step + intercept[j]
-                loss += counts[k] * softplus(x)
-                if c > 0.0:
-                    loss -= correct[j, k] * softplus(np.log(c) - x)
+        for k in range(low, high):
+            x = slope[j] * (first + k) * step + intercept[j]
+            loss += counts[k] * softplus(x)
+            if c > 0.0:
+                loss -= correct[j, k] * softplus(np.log(c) - x)
         if c > 0.0:
             loss -= (attempts[j] - successes[j]) * np.log1p(-c)
         losses[j] = loss

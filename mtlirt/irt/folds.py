@@ -72,4 +72,5 @@ def part_of_block(
     if block.weight.size:
         present = ~missing
         return ResponseBlock(block.responses * present, block.weight * present)
-    return ResponseBlock(np.where(missing, np.int8(-1), block.responses), block.weight)
+    every_bit = -missing.view(np.int8)  # -1, missing, is all bits set
+    return ResponseBlock(block.responses | every_bit, block.weight)

@@ -18,6 +18,7 @@ TRAIT_BOUND = 4.0
 LEAST_SINE = 1e-8
 SETTLED = 1e-10
 HALVINGS = 40
+GUESSES = 30
 
 
 class Pull(NamedTuple):
@@ -73,9 +74,39 @@ def standardised_in_box(values: Float, bound: float = TRAIT_BOUND) -> Float:
     spread = np.sqrt(np.mean(centred**2))
     if spread <= 1e-12 * np.abs(values).max(initial=0.0):
         raise ValueError("all models are alike")
-    theta = centred / spread
+    theta = np.asarray(centred / spread)
     if np.abs(theta).max() <= bound:
-        return np.asarray(theta)
+        return theta
+    clipped = clipped_at_bounds(theta, bound)
+    return bisected(theta, bound) if clipped is None else clipped
+
+
+def clipped_at_bounds(theta: Float, bound: float) -> Float | None:
+    """`standardised_in_box` by guessing which values are clipped, until the guess comes true.
+
+    Given that, shift and scale have a closed form. None where guesses go round in circles.
+    """
+    beyond = np.where(np.abs(theta) > bound, np.sign(theta), 0.0)
+    for _ in range(GUESSES):
+        free = beyond == 0.0
+        if not free.any():
+            return None
+        values = theta[free]
+        mean = -bound * beyond.sum() / len(values)
+        variance = (len(theta) - bound**2 * np.abs(beyond).sum()) / len(values) - mean**2
+        spread = values.std()
+        if variance <= 0.0 or spread == 0.0:
+            return None
+        tried = (theta - values.mean()) * np.sqrt(variance) / spread + mean
+        found = np.where(np.abs(tried) > bound, np.sign(tried), 0.0)
+        if np.array_equal(found, beyond):
+            return np.asarray(np.clip(tried, -bound, bound))
+        beyond = found
+    return None
+
+
+def bisected(theta: Float, bound: float) -> Float:
+    """`standardised_in_box` by bisection of the scale, and for each scale of the shift."""
 
     def shifted(scale: float) -> Float:
         reach = np.abs(theta).max() + bound / scale

@@ -171,10 +171,16 @@ def window_curves(
     C_i(theta) = sum over items of n_ij log(1 + exp(eta_j)) - y_ij log(1 + c_j exp(-eta_j)), eta_j
     = a_j theta + d_j; the second part costs as much again, and nothing where nobody guesses.
     """
-    place = grid.first, grid.count, grid.step
+    out = np.zeros((len(window.nodes), int(window.nodes.max(initial=0))))
+    if not out.size:
+        return out
+    asked = window.nodes > 0
+    low = int(window.start[asked].min())
+    high = int((window.start + window.stride * (window.nodes - 1))[asked].max())
+    place = grid.first + low, high - low + 1, grid.step
+    window = window._replace(start=window.start - low)
     table = kernels.softplus_table(items.slope, items.intercept, *place)
     table = table.astype(quadrature.precision, copy=False)
-    out = np.zeros((len(window.nodes), int(window.nodes.max(initial=0))))
     kernels.masked_curves(block.responses, block.weight, False, table, *window, out)
     if items.guessed:
         shift = log_guessing(items.guessing) - items.intercept
