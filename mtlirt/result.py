@@ -14,7 +14,8 @@ class Fit:
     """A fitted model as tables.
 
     Traits have mean 0 and standard deviation 1 over the models of the fit, in every domain, and
-    point up where the domain's mean slope is positive. P(correct) = guessing + (1 - guessing)
+    point up where the domain's mean slope is positive, or, where its items leave that open, where
+    they agree with the other domains'. P(correct) = guessing + (1 - guessing)
     sigma(slope x trait + intercept), without 1.702.
 
     Attributes
@@ -29,8 +30,9 @@ class Fit:
     domains
         Index domain. ``items``, ``models`` (takers), ``uniqueness``, ``pooling`` ("joint": its
         traits borrow from those of the other domains and lend to them; "own": they do not),
-        ``slope_mean``, ``slope_sd``
-        (the learned prior; null without priors), ``weak`` (fewer than 3 informative items),
+        ``sign_borrowed`` (its items do not tell which end of its trait is up, the other domains
+        do), ``slope_mean``, ``slope_sd`` (the learned prior; null without priors), ``weak``
+        (fewer than 3 informative items),
         ``flat`` (its responses speak against any trait behind them: slopes held at 0),
         ``general_weight`` (of its trait in the general one), ``cosine`` (of the angle between the
         two over the models), ``fused`` (estimator `joint`: its trait is the general one).

@@ -99,16 +99,23 @@ def shared_step(
         shift=shift,
         representation=representation,
     )
-    signs = np.array(
-        [
-            -1.0 if update.items.slope[~held].sum() < 0.0 else 1.0
-            for held, update in zip(state.held, updates, strict=True)
-        ]
-    )
-    after = standardise(after, signs)
+    after = standardise(after, trait_signs(after))
     if options.priors:
         after = replace(after, slope_priors=learned_priors(after))
     return SharedUpdate(after, scales + log_integral)
+
+
+def trait_signs(state: State) -> Float:
+    """Of each domain, -1 where its trait is to be turned round.
+
+    A trait points up where its domain's mean slope is positive; that of an unsigned domain, where
+    it agrees with the others it is tied to.
+    """
+    slopes = [part.slope[~held].sum() for part, held in zip(state.items, state.held, strict=True)]
+    signs = np.where(np.array(slopes) < 0.0, -1.0, 1.0)
+    loadings = state.representation.loadings
+    agreement = loadings @ ((signs * ~state.unsigned) @ loadings)
+    return np.where(state.unsigned & (agreement != 0.0), np.sign(agreement), signs)
 
 
 def learned_priors(state: State) -> tuple[SlopePrior, ...]:

@@ -29,7 +29,8 @@ from mtlirt.result import Fit
 CONVENTION = (
     "P(correct) = sigma(slope * trait + intercept), no 1.702, or with a guessing floor guessing + "
     "(1 - guessing) sigma(...); traits have mean 0 and variance 1 over the models of the fit; a "
-    "domain's sign is that of its mean slope"
+    "domain's sign is that of its mean slope, or, where its items leave that open (sign_borrowed), "
+    "of its tie to the other domains"
 )
 
 

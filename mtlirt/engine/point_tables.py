@@ -92,6 +92,7 @@ def domain_point_table(
             "models": [len(domain.models) for domain in domains],
             "uniqueness": nothing,
             "pooling": "joint" if estimate.tied else "own",
+            "sign_borrowed": np.zeros(len(names), bool),
             "slope_mean": nothing,
             "slope_sd": nothing,
             "weak": weak_domains(domains),

@@ -1,17 +1,18 @@
-"""Which domains to fit by themselves, since the others take their traits captive.
+"""What left-out items say of a domain: whether to fit it by itself, and which way is up.
 
 A domain's items may fall into groups, of which one follows the other domains and another does
 not. With few items the other domains' prior decides which of them the trait follows, at the
 greatest joint likelihood, and the trait may leave what most of the domain's items measure. So
 each domain's pooling is judged by items of that domain that are left out: does the trait that
-borrows from the other domains predict them, or the domain's own?
+borrows from the other domains predict them, or the domain's own? Where neither does, the items
+do not tell either which end of the trait is up.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,12 +27,12 @@ from mtlirt.engine.traits import DomainTask
 from mtlirt.irt.blocks import ResponseBlock, count_block
 from mtlirt.irt.common_slope import LeftOut, common_slope_gains
 from mtlirt.irt.curves import FITTING, Items
-from mtlirt.irt.kernels import Float
+from mtlirt.irt.kernels import Float, column_products
 from mtlirt.irt.slopes import NO_PRIOR, SlopePrior, pooled_prior
 from mtlirt.irt.traits import Cavity, combined
 
 MOST_MODELS = 1000
-"""Models a domain is judged by, at most; evenly spaced by position in the model table."""
+"""Models a domain is judged by, at most; evenly spaced in the order of their success."""
 
 FOLDS = 5
 """Parts of a domain's items, each left out once; dealt in the order of difficulty."""
@@ -48,14 +49,29 @@ LEAST_SHARE = 0.01
 Index = npt.NDArray[np.intp]
 
 
-def own_domains(
+class Verdict(NamedTuple):
+    """What the left-out items of a domain say.
+
+    Attributes
+    ----------
+    own
+        The domain's own trait predicts them better than the one that borrows.
+    unsigned
+        Neither predicts them by more than log(models).
+    """
+
+    own: bool
+    unsigned: bool
+
+
+def judged_domains(
     executor: Executor,
     domains: Sequence[PlacedDomain],
     state: State,
     everyone: Cavity,
     ridge: Float,
-) -> npt.NDArray[np.bool_]:
-    """Domains whose own trait predicts their left-out items better than the borrowing one.
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Leave items out of every tied domain in turn; which are `own`, and which `unsigned`.
 
     Costs about as much as a fit of 1,000 models.
 
@@ -85,7 +101,7 @@ def own_domains(
     ]
     calls = []
     for t in judged:
-        sample = evenly_spaced(len(domains[t].models), MOST_MODELS)
+        sample = spaced_sample(domains[t], everyone.mean[domains[t].models, t], MOST_MODELS)
         rows = domains[t].models[sample]
         borrowed = everyone.part(rows, t).with_ridge(ridge[rows, t])
         alone = Cavity(np.zeros(len(rows)), np.ones(len(rows))).with_ridge(ridge[rows, t])
@@ -99,15 +115,23 @@ def own_domains(
                 alone,
             )
         )
-    own = np.zeros(len(domains), bool)
+    own, unsigned = np.zeros((2, len(domains)), bool)
     found = run_steps(executor, pooling_step, [domains[t] for t in judged], calls)
-    own[judged] = found
-    return own
+    for t, verdict in zip(judged, found, strict=True):
+        own[t], unsigned[t] = verdict
+    return own, unsigned
 
 
-def evenly_spaced(models: int, most: int) -> Index:
-    """Positions of so many models at most, evenly spaced."""
-    return np.linspace(0, models - 1, min(models, most)).astype(np.intp)
+def spaced_sample(domain: PlacedDomain, expected: Float, most: int) -> Index:
+    """Positions of so many takers at most, evenly spaced in the order of their success.
+
+    Equals are ordered by what the other domains expect of them, so that the order of the rows
+    does not matter.
+    """
+    takers = domain.models
+    share = domain.score[takers] / domain.answered[takers]
+    places = np.linspace(0, len(takers) - 1, min(len(takers), most)).astype(np.intp)
+    return np.sort(np.lexsort((expected, share))[places])
 
 
 def chunk_rows(sample: Index, lengths: Sequence[int]) -> list[Index]:
@@ -125,8 +149,8 @@ def pooling_step(
     pool: SlopePrior,
     borrowed: Cavity,
     alone: Cavity,
-) -> bool:
-    """Whether a domain is better by itself; its sample is brought together for that.
+) -> Verdict:
+    """The verdict on a domain, whose sample is brought together for that.
 
     Parameters
     ----------
@@ -141,24 +165,25 @@ def pooling_step(
     """
     calls = [(block, part) for row, part in zip(blocks, rows, strict=True) for block in row]
     parts = grid_of(executor.submit_all(ResponseBlock.take, calls), len(blocks[0]))
-    judged = executor.submit(better_alone, parts, items, prior, pool, borrowed, alone)
-    return bool(executor.gather([judged])[0])
+    judged = executor.submit(verdict_of, parts, items, prior, pool, borrowed, alone)
+    verdict: Verdict = executor.gather([judged])[0]
+    return verdict
 
 
-def better_alone(
+def verdict_of(
     parts: Sequence[Sequence[ResponseBlock]],
     items: Items,
     prior: SlopePrior,
     pool: SlopePrior,
     borrowed: Cavity,
     alone: Cavity,
-) -> bool:
+) -> Verdict:
     """Fit a domain without each fold of its items, with and without the other domains."""
     whole = ResponseBlock.joined(parts)
     counts = count_block(whole)
     informative = (counts.item_successes > 0) & (counts.item_successes < counts.item_attempts)
     if informative.sum() < FOLDS:
-        return False
+        return Verdict(own=False, unsigned=False)
     whole = whole.columns(informative)
     share = (counts.item_successes / np.maximum(counts.item_attempts, 1))[informative]
     borrowing = some_items(items, informative)
@@ -166,14 +191,16 @@ def better_alone(
     start = Items(np.ones(len(share)), np.log(known / (1.0 - known)), borrowing.guessing)
     own = refitted(whole, start, pool, alone, FIRST_REPEATS)[0]
     fold = np.empty(len(share), np.intp)
-    fold[np.argsort(share, kind="stable")] = np.arange(len(share)) % FOLDS
+    follows = column_products(whole.responses, borrowed.mean)  # so that columns' order is nothing
+    fold[np.lexsort((follows, share))] = np.arange(len(share)) % FOLDS
     folds = [fold == k for k in range(FOLDS)]
     gains = [
         common_slope_gains([left_out(whole, out, *rival) for out in folds]).sum()
         for rival in ((borrowing, prior, borrowed), (own, pool, alone))
     ]
     unit = np.log(len(whole.responses))
-    return bool(gains[1] - gains[0] > unit and gains[1] > SUPPORT * unit)
+    own_better = bool(gains[1] - gains[0] > unit and gains[1] > SUPPORT * unit)
+    return Verdict(own_better, not own_better and bool(gains[0] < unit))
 
 
 def left_out(

@@ -18,7 +18,7 @@ from mtlirt.engine.events import RoundEvent
 from mtlirt.engine.factors import cavities
 from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import PlacedDomain
-from mtlirt.engine.pooling import own_domains
+from mtlirt.engine.pooling import judged_domains
 from mtlirt.engine.state import State, start
 from mtlirt.engine.steps import run_steps
 from mtlirt.engine.traits import DomainTask
@@ -126,8 +126,10 @@ def run_rounds(
         if revising and (settled or number == REVISION_ROUND) and not flat.any():
             own = np.zeros(len(domains), bool)
             if options.adapt:
-                own = own_domains(executor, domains, state, everyone, ridge)
-            revised = marginal.revised(executor.here, domains, shared.state, own, options)
+                own, unsigned = judged_domains(executor, domains, state, everyone, ridge)
+                if unsigned.any():
+                    revised = replace(revised, unsigned=unsigned)
+            revised = marginal.revised(executor.here, domains, revised, own, options)
             revising = False
         event = RoundEvent(
             number,

@@ -30,6 +30,9 @@ class State:
         The sites, shape (models, domains); 0 where a model did not take the domain.
     representation
         The prior that ties the domains.
+    unsigned
+        Domains whose items do not tell which end of their trait is up; where other domains are
+        tied to them, those do.
     """
 
     items: tuple[Items, ...]
@@ -39,6 +42,7 @@ class State:
     precision: Float
     shift: Float
     representation: Representation
+    unsigned: npt.NDArray[np.bool_]
 
 
 def start(domains: list[PlacedDomain], options: FitOptions) -> State:
@@ -61,6 +65,7 @@ def start(domains: list[PlacedDomain], options: FitOptions) -> State:
         np.zeros((models, len(domains))),
         np.zeros((models, len(domains))),
         independent(len(domains)),
+        np.zeros(len(domains), bool),
     )
 
 
@@ -114,4 +119,5 @@ def standardise(state: State, signs: Float) -> State:
         state.precision * scale**2,
         (state.shift - state.precision * centre) * scale,
         standardised(signed),
+        state.unsigned,
     )

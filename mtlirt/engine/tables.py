@@ -90,6 +90,7 @@ def domain_table(
             "models": [len(domain.models) for domain in domains],
             "uniqueness": representation.uniqueness,
             "pooling": np.where(representation.tied, "joint", "own"),
+            "sign_borrowed": state.unsigned & representation.tied,
             "slope_mean": np.where(known, mean, np.nan),
             "slope_sd": np.where(known, 1.0 / np.sqrt(np.where(known, precision, 1.0)), np.nan),
             "weak": weak_domains(domains),

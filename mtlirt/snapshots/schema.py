@@ -95,7 +95,7 @@ DOMAINS = TableSchema(
         [
             *_fields(False, items=pa.int64(), models=pa.int64()),
             *_fields(True, uniqueness=pa.float64()),  # null in point estimates
-            *_fields(False, pooling=pa.string()),
+            *_fields(False, pooling=pa.string(), sign_borrowed=pa.bool_()),
             *_fields(
                 True,
                 slope_mean=pa.float64(),  # null without priors

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mtlirt.engine import pooling
 from mtlirt.engine.fit import fit, score
 from mtlirt.simulate.generate import simulate
 
@@ -105,6 +106,59 @@ def test_tied_domains_stay_tied():
     with_rule, without = fit(responses, threads=1), fit(responses, threads=1, adapt=False)
     assert (with_rule.domains["pooling"] == "joint").all()
     pd.testing.assert_frame_equal(with_rule.traits, without.traits, rtol=0, atol=1e-9)
+
+
+@pytest.fixture(scope="module")
+def unclear():
+    """Four domains of one factor, and one whose items contradict each other about it."""
+    rng = np.random.default_rng(4)
+    factor = rng.normal(size=300)
+    blocks = {f"d{k}": answers(factor, 30, rng) for k in range(4)}
+    blocks["unclear"] = np.concatenate(
+        [answers(factor, 5, rng), answers(-factor, 6, rng, steep=1.3)], axis=1
+    )
+    return blocks, factor
+
+
+def test_a_domain_whose_items_leave_its_sign_open_takes_that_of_the_others(unclear):
+    blocks, factor = unclear
+    for estimator in ({"estimator": "separate"}, {"adapt": False}):
+        by_mean_slope = fitted(blocks, **estimator)
+        assert np.corrcoef(means(by_mean_slope, "unclear"), factor)[0, 1] < -0.5
+        assert not by_mean_slope.domains["sign_borrowed"].any()
+    found = fitted(blocks)
+    assert found.info["converged"]
+    assert np.corrcoef(means(found, "unclear"), factor)[0, 1] > 0.9
+    assert list(found.domains["sign_borrowed"]) == [False] * 4 + [True]
+    assert found.items.loc["unclear", "slope"].mean() < 0.0
+
+
+def test_a_domain_keyed_the_other_way_round_throughout_keeps_its_sign(unclear):
+    blocks, factor = unclear
+    rng = np.random.default_rng(5)
+    found = fitted({**blocks, "unclear": answers(-factor, 11, rng)})
+    assert not found.domains["sign_borrowed"].any()
+    assert np.corrcoef(means(found, "unclear"), factor)[0, 1] < -0.9
+
+
+def test_the_models_that_judge_do_not_depend_on_their_order(torn, monkeypatch):
+    monkeypatch.setattr(pooling, "MOST_MODELS", 150)
+    blocks = torn[0]
+    rows = np.random.default_rng(6).permutation(len(torn[1]))
+    columns = {name: np.random.default_rng(7).permutation(b.shape[1]) for name, b in blocks.items()}
+    seen = []
+    gains = pooling.common_slope_gains
+
+    def kept(parts):
+        found = gains(parts)
+        seen.append(found.sum())
+        return found
+
+    monkeypatch.setattr(pooling, "common_slope_gains", kept)
+    fitted(blocks)
+    fitted({name: block[rows][:, columns[name]] for name, block in blocks.items()})
+    assert len(seen) == 20
+    np.testing.assert_allclose(seen[10:], seen[:10], rtol=1e-6, atol=1e-9)
 
 
 def test_separate_domains_are_their_own():

@@ -62,6 +62,7 @@ def make_fit(rank=2, seed=0):
                 "models": [4, 4, 4],
                 "uniqueness": rng.random(3),
                 "pooling": ["joint", "own", "joint"],
+                "sign_borrowed": [False, False, True],
                 "slope_mean": np.nan,
                 "slope_sd": np.nan,
                 "weak": [True, False, False],
