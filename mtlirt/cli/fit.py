@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from mtlirt.cli.refit import print_refit
-from mtlirt.cli.stderr import round_progress
+from mtlirt.cli.stderr import fit_progress
 
 
 def fit(
@@ -38,6 +38,13 @@ def fit(
         str,
         typer.Option(metavar="cv|C", help="Of estimator joint; cv: by cross-validation."),
     ] = "cv",
+    penalties: Annotated[
+        str | None,
+        typer.Option(
+            metavar="C,...", help="What cross-validation tries, if not 20 values from 0.001 to 1.5."
+        ),
+    ] = None,
+    folds: Annotated[int, typer.Option(help="Of cross-validation.")] = 5,
     lambda_scaling: Annotated[
         Literal["common", "per_domain"],
         typer.Option(help="One lambda for all domains, or by their numbers of items."),
@@ -80,21 +87,23 @@ def fit(
 ) -> None:
     """Fit a response store and publish the fit."""
     from mtlirt.cluster.launch import ClusterOptions
-    from mtlirt.engine.options import FitOptions
+    from mtlirt.engine.options import PENALTIES, FitOptions
     from mtlirt.jobs.refit import refit
 
     options = FitOptions(
         estimator=estimator,
         rank="auto" if rank == "auto" else _factors(rank),
         priors=not no_priors,
-        penalty="cv" if penalty == "cv" else _number(penalty),
+        penalty="cv" if penalty == "cv" else _number(penalty, "--penalty"),
+        penalties=PENALTIES if penalties is None else _numbers(penalties),
+        folds=folds,
         lambda_scaling=lambda_scaling,
         complete_models=complete_models,
         tolerance=tolerance,
         max_rounds=max_rounds,
     )
     cluster = ClusterOptions(scheduler, workers, threads)
-    with round_progress() as listener:
+    with fit_progress() as listener:
         done = refit(store, snapshots, options, cluster, listener)
     print_refit(done, top, as_json)
 
@@ -108,10 +117,15 @@ def _factors(rank: str) -> int:
         ) from None
 
 
-def _number(penalty: str) -> float:
+def _number(text: str, option: str) -> float:
     try:
-        return float(penalty)
+        return float(text)
     except ValueError:
+        expected = "neither 'cv' nor a number" if option == "--penalty" else "not a number"
         raise typer.BadParameter(
-            f"{penalty!r} is neither 'cv' nor a number from 0 up", param_hint="'--penalty'"
+            f"{text!r} is {expected} from 0 up", param_hint=f"'{option}'"
         ) from None
+
+
+def _numbers(penalties: str) -> tuple[float, ...]:
+    return tuple(_number(text, "--penalties") for text in penalties.split(","))

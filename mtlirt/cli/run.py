@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mtlirt.cli.refit import print_refit
-from mtlirt.cli.stderr import round_progress
+from mtlirt.cli.stderr import fit_progress
 
 
 def run_job(
@@ -23,7 +23,7 @@ def run_job(
     from mtlirt.jobs.refit import refit
 
     asked = read_job(job)
-    with round_progress() as listener:
+    with fit_progress() as listener:
         done = refit(
             asked.responses.url,
             asked.snapshots.url,

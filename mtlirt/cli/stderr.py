@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mtlirt.engine.events import RoundEvent
+    from mtlirt.engine.events import Listener, PathEvent, RoundEvent
 
 
 def warn(message: str) -> None:
@@ -17,10 +17,10 @@ def warn(message: str) -> None:
 
 
 @contextmanager
-def round_progress() -> Iterator[Callable[[RoundEvent], None]]:
-    """A listener that shows rounds: on a terminal in place, elsewhere as one line each."""
+def fit_progress() -> Iterator[Listener]:
+    """A listener that shows a fit's progress: on a terminal in place, elsewhere line by line."""
     if not sys.stderr.isatty():
-        yield lambda event: print(round_line(event), file=sys.stderr, flush=True)
+        yield lambda event: print(progress_line(event), file=sys.stderr, flush=True)
         return
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -28,9 +28,13 @@ def round_progress() -> Iterator[Callable[[RoundEvent], None]]:
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("starting", total=None)
-        yield lambda event: progress.update(task, description=round_line(event))
+        yield lambda event: progress.update(task, description=progress_line(event))
 
 
-def round_line(event: RoundEvent) -> str:
-    """A round on one line."""
+def progress_line(event: RoundEvent | PathEvent) -> str:
+    """An event on one line."""
+    from mtlirt.engine.events import PathEvent
+
+    if isinstance(event, PathEvent):
+        return f"fold {event.fold}: penalty {event.penalty:g}, held-out loss {event.loss:.5f}"
     return f"round {event.number}: change {event.change:.1e}, objective {event.objective:,.2f}"

@@ -11,6 +11,7 @@ import pandas as pd
 from pandas.util import hash_array
 
 from mtlirt.cluster.executor import Executor
+from mtlirt.engine.events import Listener, PathEvent, silent
 from mtlirt.engine.joint import joint_rounds
 from mtlirt.engine.joint_domain import GRID, Candidate, JointTask, statistics_at
 from mtlirt.engine.joint_problem import JointProblem, JointState, first_state, joint_problem
@@ -54,6 +55,7 @@ def cross_validate(
     folds: int,
     tolerance: float,
     max_rounds: int,
+    listener: Listener,
 ) -> Path:
     """Choose C by cross-validation over cells (arXiv 2610.05613).
 
@@ -64,7 +66,7 @@ def cross_validate(
     """
     labels = deal(executor, responses, problem.domains, folds)
     paths = [
-        fold_path(problem, labels, fold, sorted(penalties), tolerance, max_rounds)
+        fold_path(problem, labels, fold, sorted(penalties), tolerance, max_rounds, listener)
         for fold in range(folds)
     ]
     found = run_alternations(executor, paths)
@@ -108,12 +110,13 @@ def fold_path(
     penalties: Sequence[float],
     tolerance: float,
     max_rounds: int,
+    listener: Listener,
 ) -> Alternation[tuple[Float, Float]]:
     """Held-out losses of one fold at every C, and the numbers of fused domains."""
 
     def fitted(state: JointState, penalty: float) -> Alternation[JointState]:
         rounds = joint_rounds(
-            problem, state, penalty, FOLD_TOLERANCE * tolerance, max_rounds, lambda _: None
+            problem, state, penalty, FOLD_TOLERANCE * tolerance, max_rounds, silent
         )
         return trained(rounds, problem, labels, fold)
 
@@ -135,6 +138,7 @@ def fold_path(
         found: list[float] = yield Steps(in_fold, full.domains, calls)
         losses.append(float(np.mean(found)))
         fused.append(int(state.fused.sum()))
+        listener(PathEvent(fold + 1, penalty, losses[-1]))
     return np.array(losses), np.array(fused, dtype=np.float64)
 
 

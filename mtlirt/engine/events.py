@@ -1,4 +1,4 @@
-"""What a fit tells of its rounds."""
+"""What a fit tells of its progress."""
 
 from __future__ import annotations
 
@@ -42,8 +42,28 @@ class RoundEvent:
     converged: bool
 
 
-Listener = Callable[[RoundEvent], None]
+@dataclass(frozen=True)
+class PathEvent:
+    """A fit of cross-validation that is done.
+
+    Attributes
+    ----------
+    fold
+        The fold held out, from 1.
+    penalty
+        C.
+    loss
+        Mean over domains of the held-out mean negative log-likelihood of a cell.
+    """
+
+    fold: int
+    penalty: float
+    loss: float
 
 
-def silent(event: RoundEvent) -> None:
-    """Hear of a round and do nothing."""
+RoundListener = Callable[[RoundEvent], None]
+Listener = Callable[[RoundEvent | PathEvent], None]
+
+
+def silent(event: RoundEvent | PathEvent) -> None:
+    """Hear of progress and do nothing."""

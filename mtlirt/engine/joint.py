@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mtlirt.engine.acceleration import Anderson
-from mtlirt.engine.events import Listener, RoundEvent
+from mtlirt.engine.events import RoundEvent, RoundListener
 from mtlirt.engine.joint_domain import (
     GRID,
     Candidate,
@@ -39,7 +39,7 @@ def joint_rounds(
     penalty: float,
     tolerance: float,
     max_rounds: int,
-    listener: Listener,
+    listener: RoundListener,
 ) -> Alternation[JointState]:
     """Alternate domain steps and general trait, from some state on; the objective never rises.
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from mtlirt.cluster.executor import Executor
 from mtlirt.engine.crossvalidate import Path, cross_validate
-from mtlirt.engine.events import Listener, RoundEvent, silent
+from mtlirt.engine.events import Listener, RoundEvent, RoundListener, silent
 from mtlirt.engine.joint import joint_rounds
 from mtlirt.engine.joint_problem import (
     JointProblem,
@@ -64,7 +64,7 @@ def joint_fit(
         tables = point_tables(responses, domains, accuracy_estimate(domains))
         return Fit(**tables, history=history_table([]), info=info)
     problem = joint_problem(domains, options.lambda_scaling)
-    penalty, path = chosen_penalty(executor, responses, problem, options)
+    penalty, path = chosen_penalty(executor, responses, problem, options, listener)
     events: list[RoundEvent] = []
 
     def hear(event: RoundEvent) -> None:
@@ -118,7 +118,11 @@ def complete_domains(
 
 
 def chosen_penalty(
-    executor: Executor, responses: Responses, problem: JointProblem, options: FitOptions
+    executor: Executor,
+    responses: Responses,
+    problem: JointProblem,
+    options: FitOptions,
+    listener: Listener,
 ) -> tuple[float, Path | None]:
     """C, and the path on which cross-validation chose it."""
     if options.estimator == "local":
@@ -135,6 +139,7 @@ def chosen_penalty(
         options.folds,
         options.tolerance,
         options.max_rounds,
+        listener,
     )
     return path.penalty, path
 
@@ -144,7 +149,7 @@ def best_state(
     problem: JointProblem,
     penalty: float,
     options: FitOptions,
-    listener: Listener,
+    listener: RoundListener,
 ) -> JointState:
     """The fit at C, from the domains' own fits; never above the fit of one trait for all.
 
@@ -152,7 +157,7 @@ def best_state(
     same at every C, the fit starts again from there.
     """
 
-    def run(state: JointState, at: float, hear: Listener) -> JointState:
+    def run(state: JointState, at: float, hear: RoundListener) -> JointState:
         rounds = joint_rounds(problem, state, at, options.tolerance, options.max_rounds, hear)
         return run_alternations(executor, [rounds])[0]
 

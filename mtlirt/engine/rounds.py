@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +13,7 @@ from mtlirt.cluster.executor import Executor
 from mtlirt.engine import marginal
 from mtlirt.engine.acceleration import Anderson
 from mtlirt.engine.domain import DomainUpdate, domain_step
-from mtlirt.engine.events import RoundEvent
+from mtlirt.engine.events import RoundEvent, RoundListener
 from mtlirt.engine.factors import cavities
 from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import PlacedDomain
@@ -90,7 +89,7 @@ def run_rounds(
     executor: Executor,
     domains: list[PlacedDomain],
     options: FitOptions,
-    listener: Callable[[RoundEvent], None],
+    listener: RoundListener,
 ) -> tuple[State, list[RoundEvent]]:
     """Alternate until converged or out of rounds; the state and the history.
 

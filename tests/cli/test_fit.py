@@ -4,12 +4,13 @@ import io
 import json
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import mtlirt
 from mtlirt.cli.app import run
-from mtlirt.cli.stderr import round_progress
+from mtlirt.cli.stderr import fit_progress
 from mtlirt.engine.rounds import RoundEvent
 from mtlirt.storage.root import open_root
 
@@ -68,7 +69,7 @@ def test_progress_on_a_terminal_is_cleared_at_the_end(monkeypatch):
 
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setenv("TERM", "xterm")
-    with round_progress() as listener:
+    with fit_progress() as listener:
         listener(RoundEvent(7, -12345.678, 0.00321, 2, 0, 1.0, 1.0, False))
     shown = sys.stderr.getvalue()
     assert "round 7: change 3.2e-03, objective -12,345.68" in shown
@@ -110,6 +111,18 @@ def test_a_joint_fit_names_the_models_it_leaves_out(store, tmp_path, capsys):
     assert mtlirt.load(url).info["models_left_out"] == 2
 
 
+def test_cross_validation_shows_its_progress_and_leaves_its_path(store, tmp_path, capsys):
+    url = str(tmp_path / "s")
+    options = ["--estimator", "joint", "--penalties", ".3,.1", "--folds", "2", "--complete-models"]
+    assert run(["fit", store, *options, "--snapshots", url]) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("fold ")]
+    assert len(told) == 4
+    path = mtlirt.load(url).path
+    assert list(path.index) == [0.1, 0.3]
+    losses = [float(line.split()[-1]) for line in told if "penalty 0.3" in line]
+    assert np.mean(losses) == pytest.approx(path.loc[0.3, "loss"], abs=1e-5)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -121,6 +134,9 @@ def test_a_joint_fit_names_the_models_it_leaves_out(store, tmp_path, capsys):
         (["--estimator", "pooled"], "'--estimator'"),
         (["--penalty", "x"], "'--penalty': 'x' is neither 'cv' nor a number"),
         (["--estimator", "joint", "--penalty", "-1"], "penalty -1.0 is not a number from 0 up"),
+        (["--penalties", "0.1,x"], "'--penalties': 'x' is not a number from 0 up"),
+        (["--penalties", "0.1,0.1"], "a value occurs twice"),
+        (["--folds", "1"], "folds 1 is not a whole number from 2 up"),
         (["--penalty", "0.1"], "estimator 'marginal' has none; leave it out"),
         (["--estimator", "joint"], "2 of 12 models lack one, such as 'm02' of domain 'law'"),
         (["--top", "0"], "'--top'"),
