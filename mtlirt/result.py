@@ -29,7 +29,9 @@ class Fit:
         the traits as known: in domains of fewer than 30 items they are too small.
     domains
         Index domain. ``items``, ``models`` (takers), ``uniqueness``, ``pooling`` ("joint": its
-        traits borrow from those of the other domains and lend to them; "own": they do not),
+        items were found together with the other domains; "tied": without them, so that they alone
+        decide what its trait is, which is then tied to the others as it correlates with them;
+        "own": and no taker's trait borrows from the others),
         ``sign_borrowed`` (its items do not tell which end of its trait is up, the other domains
         do), ``slope_mean``, ``slope_sd`` (the learned prior; null without priors), ``weak``
         (fewer than 3 informative items),

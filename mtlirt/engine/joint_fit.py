@@ -23,7 +23,7 @@ from mtlirt.engine.joint_problem import (
 )
 from mtlirt.engine.lockstep import run_alternations
 from mtlirt.engine.options import FitOptions
-from mtlirt.engine.placement import PlacedDomain, without_models
+from mtlirt.engine.placement import PlacedDomain, taken_domains, without_models
 from mtlirt.engine.point_tables import PointEstimate, point_tables
 from mtlirt.errors import InputError
 from mtlirt.irt.median import sine_median
@@ -96,7 +96,7 @@ def complete_domains(
     options: FitOptions,
 ) -> tuple[list[PlacedDomain], npt.NDArray[np.bool_]]:
     """The domains with those models only that took them all, and which models were left out."""
-    taken = np.stack([domain.answered > 0 for domain in domains], axis=1)
+    taken = taken_domains(domains)
     left_out = np.asarray(~taken.all(axis=1))
     if not left_out.any():
         return list(domains), left_out

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from mtlirt.cluster.executor import Executor
 from mtlirt.engine.domain import DomainUpdate, intercept_term
-from mtlirt.engine.factors import chosen_rank, expectation_maximisation, grown
+from mtlirt.engine.factors import expectation_maximisation, grown
 from mtlirt.engine.options import FitOptions
-from mtlirt.engine.placement import PlacedDomain
-from mtlirt.engine.state import State, null_intercepts, slope_posteriors, standardise, start
+from mtlirt.engine.placement import PlacedDomain, taken_domains
+from mtlirt.engine.state import State, null_intercepts, slope_posteriors, standardise
 from mtlirt.errors import InputError
 from mtlirt.irt.curves import Items, guessing_gain
 from mtlirt.irt.kernels import Float
-from mtlirt.irt.representation import Representation, largest_rank, standardised
+from mtlirt.irt.representation import Representation, largest_rank
 from mtlirt.irt.slopes import SlopePrior, learn_slope_priors
 from mtlirt.irt.traits import Cavity, log_gaussian_integral
-
-T = TypeVar("T")
 
 DAMP_AFTER = 20
 """Rounds after which sites are averaged with the last ones: closely tied domains of few models can
@@ -35,11 +32,6 @@ class SharedUpdate:
 
     state: State
     objective: float
-
-
-def taken_domains(domains: list[PlacedDomain]) -> npt.NDArray[np.bool_]:
-    """Which model took which domain, shape (models, domains)."""
-    return np.stack([domain.answered > 0 for domain in domains], axis=1)
 
 
 def first_rank(domains: int, options: FitOptions) -> int:
@@ -123,7 +115,7 @@ def learned_priors(state: State) -> tuple[SlopePrior, ...]:
     return tuple(learn_slope_priors(slope_posteriors(state), state.slope_priors))
 
 
-def ridges(domains: list[PlacedDomain], state: State) -> Float:
+def ridges(domains: Sequence[PlacedDomain], state: State) -> Float:
     """What the slopes' own uncertainty adds to the precision of the sites, (models, domains).
 
     A slope's variance V makes the expected log-likelihood fall by P(1-P) V theta^2 / 2 (the
@@ -180,50 +172,6 @@ def null_log_likelihood(domain: PlacedDomain) -> float:
     gain = guessing_gain(null.intercept, null.guessing)
     fixed = intercept_term(domain.successes, domain.attempts, null)
     return float(fixed - domain.attempts @ softplus + domain.successes @ gain)
-
-
-def revised(
-    executor: Executor,
-    domains: list[PlacedDomain],
-    state: State,
-    own: npt.NDArray[np.bool_],
-    options: FitOptions,
-) -> State:
-    """Cut the ties of some domains, start those anew, and choose the rank of the others.
-
-    A single domain that is left with ties has none either. Returns the state itself where
-    nothing changes.
-    """
-    before = state.representation
-    keep = before.tied & ~own
-    keep &= keep.sum() > 1
-    loadings = before.loadings * keep[:, None]
-    representation = Representation(before.centre, loadings, 1.0 - (loadings**2).sum(axis=1))
-    precision, shift = state.precision, state.shift
-    if options.rank == "auto" and keep.any():
-        there = np.where(keep, precision, 0.0), np.where(keep, shift, 0.0)
-        representation = chosen_rank(
-            executor, *there, taken_domains(domains), representation, options.priors
-        )
-        if representation.rank == 0:
-            representation = Representation(before.centre, 0.0 * loadings, np.ones(len(keep)))
-    cut = before.tied & ~representation.tied
-    if not cut.any() and representation.rank == before.rank:
-        return state
-    fresh = start(domains, options)
-
-    def restarted(now: Sequence[T], anew: Sequence[T]) -> tuple[T, ...]:
-        return tuple(b if o else a for a, b, o in zip(now, anew, cut, strict=True))
-
-    return replace(
-        state,
-        items=restarted(state.items, fresh.items),
-        information=restarted(state.information, fresh.information),
-        slope_priors=restarted(state.slope_priors, fresh.slope_priors),
-        precision=np.where(cut, 0.0, precision),
-        shift=np.where(cut, 0.0, shift),
-        representation=standardised(representation),
-    )
 
 
 def flatten(domains: list[PlacedDomain], state: State, flat: npt.NDArray[np.bool_]) -> State:

@@ -58,6 +58,7 @@ def marginal_fit(
         covariances,
         representation,
         "eap",
+        state.apart,
         (state.precision, state.shift),
     )
     info = {

@@ -35,8 +35,8 @@ class FitOptions:
         Learned normal priors of the slopes and a weak prior on the uniquenesses; False gives
         plain (marginal) maximum likelihood.
     adapt
-        Whether domains whose own traits predict them better than borrowing ones are fitted by
-        themselves; see `mtlirt.engine.pooling`.
+        Whether the items of domains whose own traits predict them better than borrowing ones are
+        found without the other domains; see `mtlirt.engine.pooling`.
     penalty
         Estimator `joint`: C, from 0 up, or "cv": chosen by cross-validation over cells.
     penalties, folds

@@ -84,6 +84,11 @@ class PlacedDomain:
         return np.asarray((self.successes == 0.0) | (self.successes == self.attempts))
 
 
+def taken_domains(domains: Sequence[PlacedDomain]) -> npt.NDArray[np.bool_]:
+    """Which model took which domain, shape (models, domains)."""
+    return np.stack([domain.answered > 0 for domain in domains], axis=1)
+
+
 def read_block(
     name: str,
     columns: npt.NDArray[np.intp] | None,

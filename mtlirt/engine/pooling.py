@@ -1,4 +1,4 @@
-"""What left-out items say of a domain: whether to fit it by itself, and which way is up.
+"""What left-out items say of a domain: whether to find its items alone, and which way is up.
 
 A domain's items may fall into groups, of which one follows the other domains and another does
 not. With few items the other domains' prior decides which of them the trait follows, at the
@@ -11,7 +11,7 @@ do not tell either which end of the trait is up.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,8 +20,10 @@ import numpy.typing as npt
 from mtlirt.cluster.executor import Executor
 from mtlirt.cluster.local import Inline
 from mtlirt.engine.domain import domain_step
+from mtlirt.engine.factors import cavities
+from mtlirt.engine.marginal import ridges
 from mtlirt.engine.placement import PlacedDomain, grid_of
-from mtlirt.engine.state import State, slope_posteriors
+from mtlirt.engine.state import State, null_intercepts, slope_posteriors
 from mtlirt.engine.steps import run_steps
 from mtlirt.engine.traits import DomainTask
 from mtlirt.irt.blocks import ResponseBlock, count_block
@@ -31,8 +33,9 @@ from mtlirt.irt.kernels import Float, column_products
 from mtlirt.irt.slopes import NO_PRIOR, SlopePrior, pooled_prior
 from mtlirt.irt.traits import Cavity, combined
 
-MOST_MODELS = 1000
-"""Models a domain is judged by, at most; evenly spaced in the order of their success."""
+MOST_MODELS, FEWEST_MODELS, ENOUGH_CELLS = 1000, 300, 50_000
+"""Models a domain is judged by: as many as give enough cells, within bounds; evenly spaced in the
+order of their success."""
 
 FOLDS = 5
 """Parts of a domain's items, each left out once; dealt in the order of difficulty."""
@@ -41,85 +44,138 @@ FIRST_REPEATS, FOLD_REPEATS = 15, 4
 """Trait and item updates of the domain by itself, and again without each fold."""
 
 SUPPORT = 10.0
-"""A domain's own trait must gain so many times log(models) over no trait to stand by itself."""
+"""A domain's own trait must gain so many times log(models) over no trait for its items to be found
+alone."""
 
-LEAST_SHARE = 0.01
-"""An item starts as if so many models knew its answer, at least."""
+MISLED = 0.03
+"""Borrowing must cost a domain's traits so much of what they gain, at least, to be given up: in
+long domains a few parts in a hundred are far more than log(models), and matter less than what
+models with few answers in the domain gain by the others."""
 
 Index = npt.NDArray[np.intp]
 
 
-class Verdict(NamedTuple):
-    """What the left-out items of a domain say.
+class Rival(NamedTuple):
+    """One way to find a domain's items and its models' traits.
 
     Attributes
     ----------
-    own
-        The domain's own trait predicts them better than the one that borrows.
-    unsigned
-        Neither predicts them by more than log(models).
+    items
+        Where to start.
+    prior
+        Of the slopes.
+    cavity
+        The traits' prior under which items are found.
+    expected
+        The traits' prior once they are.
+    repeats
+        Trait and item updates before any item is left out.
     """
 
-    own: bool
-    unsigned: bool
+    items: Items
+    prior: SlopePrior
+    cavity: Cavity
+    expected: Cavity
+    repeats: int
 
 
-def judged_domains(
-    executor: Executor,
-    domains: Sequence[PlacedDomain],
-    state: State,
-    everyone: Cavity,
-    ridge: Float,
+def judged_pooling(
+    executor: Executor, domains: Sequence[PlacedDomain], state: State
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Leave items out of every tied domain in turn; which are `own`, and which `unsigned`.
+    """Leave items of every tied domain out, to judge how its items are best found.
 
-    Costs about as much as a fit of 1,000 models.
+    Costs about as much as a fit of `MOST_MODELS`, of fewer where domains are long.
 
-    Parameters
-    ----------
-    everyone
-        What the other domains say of each trait, (models, domains).
-    ridge
-        See `marginal.ridges`.
+    Returns
+    -------
+    alone
+        Domains whose items are better found without the other domains.
+    unsigned
+        Domains whose left-out items no trait predicts by more than log(models).
 
     Notes
     -----
-    Borrowing is kept unless the domain's own trait gains more than log(models) of log-likelihood
-    over it, and `SUPPORT` times that over no trait at all: where a domain's items hardly cohere,
-    a few of one kind easily pass for its trait. Items are left out, not cells, because items are
-    what a domain has few of. The rule was chosen among two dozen on splits of real responses
-    (`openllm_v1`).
+    Items are found together unless the domain's own trait gains more than log(models) of
+    log-likelihood over it, and `SUPPORT` times that over no trait at all: where a domain's items
+    hardly cohere, a few of one kind easily pass for its trait. Items are left out, not cells,
+    because items are what a domain has few of. The rule was chosen among two dozen on splits of
+    real responses (`openllm_v1`).
     """
-    tied = state.representation.tied
     pool = NO_PRIOR
     if state.slope_priors[0].precision > 0.0:
         pool = pooled_prior(slope_posteriors(state), state.slope_priors)
-    judged = [
-        t
-        for t, domain in enumerate(domains)
-        if tied[t] and (~domain.constant & ~state.held[t]).sum() >= FOLDS
-    ]
-    calls = []
-    for t in judged:
-        sample = spaced_sample(domains[t], everyone.mean[domains[t].models, t], MOST_MODELS)
-        rows = domains[t].models[sample]
-        borrowed = everyone.part(rows, t).with_ridge(ridge[rows, t])
-        alone = Cavity(np.zeros(len(rows)), np.ones(len(rows))).with_ridge(ridge[rows, t])
-        calls.append(
-            (
-                chunk_rows(sample, [len(part) for part in domains[t].takers]),
-                state.items[t],
-                state.slope_priors[t],
-                pool,
-                borrowed,
-                alone,
-            )
+
+    def rivals(t: int, borrowed: Cavity, nothing: Cavity) -> list[Rival]:
+        anew = Items(
+            np.ones(len(domains[t].cells)), null_intercepts(domains[t]), state.items[t].guessing
         )
-    own, unsigned = np.zeros((2, len(domains)), bool)
-    found = run_steps(executor, pooling_step, [domains[t] for t in judged], calls)
-    for t, verdict in zip(judged, found, strict=True):
-        own[t], unsigned[t] = verdict
-    return own, unsigned
+        return [
+            Rival(state.items[t], state.slope_priors[t], borrowed, borrowed, 0),
+            Rival(anew, pool, nothing, nothing, FIRST_REPEATS),
+        ]
+
+    judged = state.representation.tied & ~state.alone
+    together, own, unit = left_out_gains(executor, domains, state, judged, rivals)
+    alone = (own - together > unit) & (own > SUPPORT * unit)
+    return alone, judged & ~alone & (together < unit)
+
+
+def judged_ties(
+    executor: Executor, domains: Sequence[PlacedDomain], state: State
+) -> npt.NDArray[np.bool_]:
+    """Domains, of those whose items are found alone, whose traits had better not borrow.
+
+    Their left-out items are predicted better, by more than log(models) and by the share `MISLED`,
+    by the domain's own responses alone. Cost: see `judged_pooling`.
+    """
+
+    def rivals(t: int, borrowed: Cavity, nothing: Cavity) -> list[Rival]:
+        items, prior = state.items[t], state.slope_priors[t]
+        return [Rival(items, prior, nothing, expected, 0) for expected in (borrowed, nothing)]
+
+    judged = state.representation.tied & state.alone
+    tied, untied, unit = left_out_gains(executor, domains, state, judged, rivals)
+    return np.asarray((untied - tied > unit) & (untied > (1.0 + MISLED) * tied))
+
+
+def left_out_gains(
+    executor: Executor,
+    domains: Sequence[PlacedDomain],
+    state: State,
+    judged: npt.NDArray[np.bool_],
+    rivals: Callable[[int, Cavity, Cavity], list[Rival]],
+) -> tuple[Float, Float, Float]:
+    """What two rivals gain on left-out items, and log(models), by domain; 0 of others.
+
+    Parameters
+    ----------
+    judged
+        Which domains to judge; those with fewer than `FOLDS` informative items are not.
+    rivals
+        Called with a domain's number and the traits' priors, with what the other domains say and
+        without, of the models it is judged by.
+    """
+    everyone, _ = cavities(executor.here, state.precision, state.shift, state.representation)
+    ridge = ridges(domains, state)
+    gains, unit = np.zeros((2, len(domains))), np.zeros(len(domains))
+    chosen, calls = [], []
+    for t, domain in enumerate(domains):
+        if not judged[t] or (~domain.constant & ~state.held[t]).sum() < FOLDS:
+            continue
+        wanted = ENOUGH_CELLS // len(domain.cells)
+        most = min(max(wanted, FEWEST_MODELS), MOST_MODELS)
+        sample = spaced_sample(domain, everyone.mean[domain.models, t], most)
+        rows = domain.models[sample]
+        borrowed = everyone.part(rows, t).with_ridge(ridge[rows, t])
+        nothing = Cavity(np.zeros(len(rows)), np.ones(len(rows))).with_ridge(ridge[rows, t])
+        chunks = chunk_rows(sample, [len(part) for part in domain.takers])
+        chosen.append(t)
+        calls.append((chunks, rivals(t, borrowed, nothing)))
+        unit[t] = np.log(len(rows))
+    found = run_steps(executor, gains_step, [domains[t] for t in chosen], calls)
+    if chosen:
+        gains[:, chosen] = np.transpose(found)
+    return gains[0], gains[1], unit
 
 
 def spaced_sample(domain: PlacedDomain, expected: Float, most: int) -> Index:
@@ -140,79 +196,53 @@ def chunk_rows(sample: Index, lengths: Sequence[int]) -> list[Index]:
     return [sample[(sample >= a) & (sample < b)] - a for a, b in itertools.pairwise(edges)]
 
 
-def pooling_step(
+def gains_step(
     executor: Executor,
     blocks: Sequence[Sequence[Any]],
     rows: Sequence[Index],
-    items: Items,
-    prior: SlopePrior,
-    pool: SlopePrior,
-    borrowed: Cavity,
-    alone: Cavity,
-) -> Verdict:
-    """The verdict on a domain, whose sample is brought together for that.
+    rivals: Sequence[Rival],
+) -> list[float]:
+    """What each rival gains; the domain's sample is brought together for that.
 
     Parameters
     ----------
     rows
         Of each model chunk, the rows in the sample.
-    items, prior
-        Of the domain, from the fit.
-    pool
-        The slopes' prior where the domain is by itself.
-    borrowed, alone
-        The traits' prior with and without the other domains, of the models in the sample.
     """
     calls = [(block, part) for row, part in zip(blocks, rows, strict=True) for block in row]
     parts = grid_of(executor.submit_all(ResponseBlock.take, calls), len(blocks[0]))
-    judged = executor.submit(verdict_of, parts, items, prior, pool, borrowed, alone)
-    verdict: Verdict = executor.gather([judged])[0]
-    return verdict
+    gains: list[float] = executor.gather([executor.submit(rivals_gains, parts, rivals)])[0]
+    return gains
 
 
-def verdict_of(
-    parts: Sequence[Sequence[ResponseBlock]],
-    items: Items,
-    prior: SlopePrior,
-    pool: SlopePrior,
-    borrowed: Cavity,
-    alone: Cavity,
-) -> Verdict:
-    """Fit a domain without each fold of its items, with and without the other domains."""
+def rivals_gains(parts: Sequence[Sequence[ResponseBlock]], rivals: Sequence[Rival]) -> list[float]:
+    """Fit a domain without each fold of its items, in the way of each rival."""
     whole = ResponseBlock.joined(parts)
     counts = count_block(whole)
     informative = (counts.item_successes > 0) & (counts.item_successes < counts.item_attempts)
     if informative.sum() < FOLDS:
-        return Verdict(own=False, unsigned=False)
+        return [0.0] * len(rivals)
     whole = whole.columns(informative)
     share = (counts.item_successes / np.maximum(counts.item_attempts, 1))[informative]
-    borrowing = some_items(items, informative)
-    known = np.maximum((share - borrowing.guessing) / (1.0 - borrowing.guessing), LEAST_SHARE)
-    start = Items(np.ones(len(share)), np.log(known / (1.0 - known)), borrowing.guessing)
-    own = refitted(whole, start, pool, alone, FIRST_REPEATS)[0]
+    follows = column_products(whole.responses, rivals[0].expected.mean)
     fold = np.empty(len(share), np.intp)
-    follows = column_products(whole.responses, borrowed.mean)  # so that columns' order is nothing
     fold[np.lexsort((follows, share))] = np.arange(len(share)) % FOLDS
-    folds = [fold == k for k in range(FOLDS)]
-    gains = [
-        common_slope_gains([left_out(whole, out, *rival) for out in folds]).sum()
-        for rival in ((borrowing, prior, borrowed), (own, pool, alone))
-    ]
-    unit = np.log(len(whole.responses))
-    own_better = bool(gains[1] - gains[0] > unit and gains[1] > SUPPORT * unit)
-    return Verdict(own_better, not own_better and bool(gains[0] < unit))
+    gains = []
+    for rival in rivals:
+        items = some_items(rival.items, informative)
+        if rival.repeats:
+            items = refitted(whole, items, rival, rival.repeats)[0]
+        folds = [left_out(whole, fold == k, items, rival) for k in range(FOLDS)]
+        gains.append(float(common_slope_gains(folds).sum()))
+    return gains
 
 
 def left_out(
-    whole: ResponseBlock,
-    out: npt.NDArray[np.bool_],
-    items: Items,
-    prior: SlopePrior,
-    cavity: Cavity,
+    whole: ResponseBlock, out: npt.NDArray[np.bool_], items: Items, rival: Rival
 ) -> LeftOut:
     """The items of a fold, placed at the traits that the other items give."""
     kept = some_items(items, ~out)
-    kept, traits = refitted(whole.columns(~out), kept, prior, cavity, FOLD_REPEATS)
+    kept, traits = refitted(whole.columns(~out), kept, rival, FOLD_REPEATS)
     if kept.slope.sum() < 0.0:
         traits = -traits
     block = whole.columns(out)
@@ -225,10 +255,8 @@ def some_items(items: Items, keep: npt.NDArray[np.bool_]) -> Items:
     return Items(*(values[keep] for values in items))
 
 
-def refitted(
-    block: ResponseBlock, items: Items, prior: SlopePrior, cavity: Cavity, repeats: int
-) -> tuple[Items, Float]:
-    """Items of a block after trait and item updates under a cavity, and the traits' means."""
+def refitted(block: ResponseBlock, items: Items, rival: Rival, repeats: int) -> tuple[Items, Float]:
+    """Items of a block after trait and item updates in the way of a rival, and traits' means."""
     counts = count_block(block)
     task = DomainTask(
         [slice(0, len(items.slope))],
@@ -238,8 +266,9 @@ def refitted(
         counts.complete and not items.guessed,
         counts.largest_attempts,
     )
+    cavity = [rival.cavity]
     update = domain_step(
-        Inline(), [[block]], task, items, prior, [cavity], [cavity], repeats, FITTING
+        Inline(), [[block]], task, items, rival.prior, cavity, cavity, repeats, FITTING
     )
     site = update.sites[0]
-    return update.items, combined(cavity, site.precision, site.shift)[0]
+    return update.items, combined(rival.expected, site.precision, site.shift)[0]

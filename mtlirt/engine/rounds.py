@@ -17,7 +17,7 @@ from mtlirt.engine.events import RoundEvent, RoundListener
 from mtlirt.engine.factors import cavities
 from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import PlacedDomain
-from mtlirt.engine.pooling import judged_domains
+from mtlirt.engine.revision import revised_pooling, revised_ties
 from mtlirt.engine.state import State, start
 from mtlirt.engine.steps import run_steps
 from mtlirt.engine.traits import DomainTask
@@ -36,7 +36,7 @@ FLATNESS_ROUNDS = 25
 """The evidence for a trait behind each domain is weighed on convergence and every so often."""
 
 REVISION_ROUND = 15
-"""Pooling and rank are chosen on the first convergence, or in this round if there is none yet:
+"""Pooling, and then the rank, are chosen on convergence, or after so many rounds without:
 domains torn between two traits converge slowly."""
 
 
@@ -98,20 +98,22 @@ def run_rounds(
     """
     state = start(domains, options)
     memory = Anderson()
-    revising = options.estimator == "marginal"
+    revisions = [revised_pooling, revised_ties] if options.estimator == "marginal" else []
+    revised_in = 0
     history: list[RoundEvent] = []
     for number in range(1, options.max_rounds + 1):
         began = time.perf_counter()
         everyone, _ = cavities(executor.here, state.precision, state.shift, state.representation)
         ridge = marginal.ridges(domains, state)
+        priors = everyone.standard(state.alone)
         calls = [
-            domain_call(domain, t, state, everyone, ridge, options.repeats)
+            domain_call(domain, t, state, priors, ridge, options.repeats)
             for t, domain in enumerate(domains)
         ]
         updates = run_steps(executor, domain_step, domains, calls)
         between = time.perf_counter()
         shared = marginal.shared_step(
-            executor.here, domains, state, updates, ridge, number, options
+            executor.here, domains, state, updates, ridge, number - revised_in, options
         )
         change = largest_change(state, shared.state)
         gain = shared.objective - (history[-1].objective if history else -np.inf)
@@ -120,16 +122,16 @@ def run_rounds(
         settled = still and change <= options.tolerance
         flat = np.zeros(len(domains), bool)
         if options.priors and (settled or number % FLATNESS_ROUNDS == 0):
-            flat = newly_flat(domains, state, updates, everyone, ridge)
+            flat = newly_flat(domains, state, updates, priors, ridge)
         revised = shared.state
-        if revising and (settled or number == REVISION_ROUND) and not flat.any():
-            own = np.zeros(len(domains), bool)
-            if options.adapt:
-                own, unsigned = judged_domains(executor, domains, state, everyone, ridge)
-                if unsigned.any():
-                    revised = replace(revised, unsigned=unsigned)
-            revised = marginal.revised(executor.here, domains, revised, own, options)
-            revising = False
+        due = settled or number - revised_in >= REVISION_ROUND
+        while revisions and revised is shared.state and due:
+            if flat.any():
+                break
+            revise = revisions.pop(0)
+            revised = revise(executor, domains, shared.state, options)
+        if revised is not shared.state:
+            revised_in = number
         event = RoundEvent(
             number,
             shared.objective,
@@ -162,12 +164,12 @@ def domain_call(
     domain: PlacedDomain,
     t: int,
     state: State,
-    everyone: Cavity,
+    priors: Cavity,
     ridge: Float,
     repeats: int,
 ) -> tuple[Any, ...]:
     """The arguments of a domain's `domain_step` in a round."""
-    ridged = [everyone.part(rows, t).with_ridge(ridge[rows, t]) for rows in domain.takers]
+    ridged = [priors.part(rows, t).with_ridge(ridge[rows, t]) for rows in domain.takers]
     guesses = (
         []
         if domain.one_curve
@@ -193,11 +195,11 @@ def newly_flat(
     domains: list[PlacedDomain],
     state: State,
     updates: list[DomainUpdate],
-    everyone: Cavity,
+    priors: Cavity,
     ridge: Float,
 ) -> npt.NDArray[np.bool_]:
     """Domains whose responses speak against any trait, by more than log(models)."""
-    found = marginal.evidence(domains, state, updates, everyone, ridge)
+    found = marginal.evidence(domains, state, updates, priors, ridge)
     limits = -np.log([len(domain.models) for domain in domains])
     already = np.array([held.all() for held in state.held])
     return np.asarray((found < limits) & ~already)

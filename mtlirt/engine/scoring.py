@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from mtlirt.cluster.executor import Executor
 from mtlirt.engine.domain import intercept_term
 from mtlirt.engine.factors import cavities
 from mtlirt.engine.frozen import modal_step, site_step, uncertainty_step
-from mtlirt.engine.placement import PlacedDomain
+from mtlirt.engine.placement import PlacedDomain, taken_domains
 from mtlirt.engine.steps import run_steps, start_steps
 from mtlirt.engine.traits import DomainTask, frozen_parts
 from mtlirt.irt.curves import FITTING, SCORING, Items, Quadrature
@@ -64,6 +65,7 @@ def score_models(
     covariances: Sequence[Float],
     representation: Representation,
     estimate: Estimate,
+    apart: npt.NDArray[np.bool_] | None = None,
     start: tuple[Float, Float] | None = None,
 ) -> TraitTable:
     """Pass messages between domains until they settle, then widen them by items' uncertainty.
@@ -75,6 +77,8 @@ def score_models(
     estimate
         "eap": means and sds of the posterior (moment-matched sites); "map": its mode and the
         curvature there (Laplace's sites).
+    apart
+        Domains whose takers' traits borrow nothing from the other domains; none by default.
     start
         Precisions and shifts of sites to start from; none by default. The fixed point is the
         same.
@@ -88,7 +92,13 @@ def score_models(
     shape = len(domains[0].answered), len(domains)
     precision, shift = start or (np.zeros(shape), np.zeros(shape))
     work = Frozen.of(executor, domains, items, representation)
-    everyone, _ = cavities(executor.here, precision, shift, representation)
+    deaf = taken_domains(domains) & (False if apart is None else apart)
+
+    def heard() -> tuple[Cavity, float]:
+        everyone, log_integral = cavities(executor.here, precision, shift, representation)
+        return everyone.standard(deaf), log_integral
+
+    everyone, _ = heard()
     mean, variance = combined(everyone, precision, shift)
     log_likelihood, moved = np.nan, np.inf
     for number in range(MAX_SWEEPS):
@@ -99,7 +109,7 @@ def score_models(
         share = 1.0 if number < DAMP_AFTER else 0.5
         precision = share * fresh_precision + (1.0 - share) * precision
         shift = share * fresh_shift + (1.0 - share) * shift
-        everyone, log_integral = cavities(executor.here, precision, shift, representation)
+        everyone, log_integral = heard()
         if estimate == "eap":
             log_likelihood = log_integral + log_scales + work.intercept_term
         before_mean, before_sd = mean, np.sqrt(variance)
@@ -112,7 +122,7 @@ def score_models(
             break
     if any(covariance.any() for covariance in covariances):
         precision, shift = widened(precision, shift, work.uncertainty(executor, covariances, mean))
-        everyone, _ = cavities(executor.here, precision, shift, representation)
+        everyone, _ = heard()
         mean, variance = combined(everyone, precision, shift)
     return TraitTable(mean, np.sqrt(variance), precision, shift, log_likelihood, moved <= TOLERANCE)
 

@@ -30,6 +30,10 @@ class State:
         The sites, shape (models, domains); 0 where a model did not take the domain.
     representation
         The prior that ties the domains.
+    alone
+        Domains whose items are found without the other domains.
+    apart
+        Of those, domains whose takers' traits do not borrow either.
     unsigned
         Domains whose items do not tell which end of their trait is up; where other domains are
         tied to them, those do.
@@ -42,6 +46,8 @@ class State:
     precision: Float
     shift: Float
     representation: Representation
+    alone: npt.NDArray[np.bool_]
+    apart: npt.NDArray[np.bool_]
     unsigned: npt.NDArray[np.bool_]
 
 
@@ -65,7 +71,7 @@ def start(domains: list[PlacedDomain], options: FitOptions) -> State:
         np.zeros((models, len(domains))),
         np.zeros((models, len(domains))),
         independent(len(domains)),
-        np.zeros(len(domains), bool),
+        *np.zeros((3, len(domains)), bool),
     )
 
 
@@ -119,5 +125,7 @@ def standardise(state: State, signs: Float) -> State:
         state.precision * scale**2,
         (state.shift - state.precision * centre) * scale,
         standardised(signed),
+        state.alone,
+        state.apart,
         state.unsigned,
     )

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from mtlirt.engine.options import FitOptions
-from mtlirt.engine.placement import PlacedDomain
+from mtlirt.engine.placement import PlacedDomain, taken_domains
 from mtlirt.engine.scoring import TraitTable
 from mtlirt.engine.state import State
 from mtlirt.irt.curves import Items
@@ -89,7 +89,9 @@ def domain_table(
             "items": [len(domain.cells) for domain in domains],
             "models": [len(domain.models) for domain in domains],
             "uniqueness": representation.uniqueness,
-            "pooling": np.where(representation.tied, "joint", "own"),
+            "pooling": np.where(
+                state.apart | ~representation.tied, "own", np.where(state.alone, "tied", "joint")
+            ),
             "sign_borrowed": state.unsigned & representation.tied,
             "slope_mean": np.where(known, mean, np.nan),
             "slope_sd": np.where(known, 1.0 / np.sqrt(np.where(known, precision, 1.0)), np.nan),
@@ -132,7 +134,7 @@ def model_table(
 
 def general_trait(domains: Sequence[PlacedDomain], table: TraitTable) -> SineMedian:
     """The sine median of the traits' means over the models with data."""
-    taken = np.stack([domain.answered > 0 for domain in domains], axis=1).any(axis=1)
+    taken = taken_domains(domains).any(axis=1)
     mean = table.mean[taken]
     return sine_median(mean - mean.mean(axis=0))
 

@@ -39,6 +39,10 @@ class Cavity(NamedTuple):
         """Those of some models in one domain, of a cavity of shape (models, domains)."""
         return Cavity(self.mean[rows, domain], self.variance[rows, domain])
 
+    def standard(self, where: npt.NDArray[np.bool_]) -> Cavity:
+        """The same, N(0, 1) where the other domains are not to be heard."""
+        return Cavity(np.where(where, 0.0, self.mean), np.where(where, 1.0, self.variance))
+
     def with_ridge(self, precision: Float) -> Cavity:
         """The product with exp(-precision theta^2 / 2), normalised."""
         shrink = 1.0 / (1.0 + precision * self.variance)

@@ -1,4 +1,4 @@
-"""Pooling must not hurt: domains that the others would take captive are fitted by themselves."""
+"""Pooling must not hurt: the items of domains that others would take captive are found alone."""
 
 from pathlib import Path
 
@@ -64,14 +64,26 @@ def test_a_torn_domain_is_taken_captive_without_the_rule_and_not_with_it(torn, a
     assert np.corrcoef(means(captive, "torn"), trait)[0, 1] < 0
     assert list(adapted.domains["pooling"]) == ["joint"] * 4 + ["own"]
     assert np.corrcoef(means(adapted, "torn"), trait)[0, 1] > 0.75
-    assert adapted.domains.loc["torn", "uniqueness"] == 1.0
     assert adapted.info["converged"]
 
 
-def test_a_domain_by_itself_is_its_separate_fit(torn, adapted):
+def test_a_domain_by_itself_has_the_items_of_its_separate_fit(torn, adapted):
     alone = fitted({"torn": torn[0]["torn"]}, estimator="separate")
     # the slope prior is drawn to the pool of all domains, so not exactly
-    np.testing.assert_allclose(means(adapted, "torn"), means(alone, "torn"), rtol=0, atol=0.1)
+    for column in ("slope", "intercept"):
+        np.testing.assert_allclose(
+            adapted.items.loc["torn", column], alone.items.loc["torn", column], rtol=0, atol=0.1
+        )
+
+
+def test_its_trait_is_tied_to_the_others_as_it_correlates_with_them(torn, adapted):
+    blocks = torn[0]
+    others = [means(adapted, f"d{k}") for k in range(4)]
+    alone = fitted({"torn": blocks["torn"]}, estimator="separate")
+    expected = np.corrcoef(means(alone, "torn"), np.mean(others, axis=0))[0, 1]
+    reliable = 1.0 - np.mean(alone.traits["sd"] ** 2)
+    loading = adapted.representation.loc["torn", "factor_1"]
+    assert loading == pytest.approx(expected / np.sqrt(reliable), abs=0.06)
 
 
 def test_scores_with_frozen_items_are_the_published_traits(torn, adapted):
@@ -98,7 +110,8 @@ def test_missing_cells_and_models_without_the_domain(torn):
     found = fitted({name: block.astype(np.int8) for name, block in blocks.items()})
     assert list(found.domains["pooling"]) == ["joint"] * 4 + ["own"]
     assert np.corrcoef(means(found, "torn")[~lack], trait[~lack])[0, 1] > 0.7
-    np.testing.assert_allclose(means(found, "torn")[lack], 0.0, atol=1e-9)
+    expected = found.representation.loc["torn", "factor_1"] * means(found, "d0")[lack]
+    assert np.corrcoef(means(found, "torn")[lack], expected)[0, 1] > 0.95
 
 
 def test_tied_domains_stay_tied():
@@ -157,8 +170,8 @@ def test_the_models_that_judge_do_not_depend_on_their_order(torn, monkeypatch):
     monkeypatch.setattr(pooling, "common_slope_gains", kept)
     fitted(blocks)
     fitted({name: block[rows][:, columns[name]] for name, block in blocks.items()})
-    assert len(seen) == 20
-    np.testing.assert_allclose(seen[10:], seen[:10], rtol=1e-6, atol=1e-9)
+    assert len(seen) == 24
+    np.testing.assert_allclose(seen[12:], seen[:12], rtol=1e-6, atol=1e-9)
 
 
 def test_separate_domains_are_their_own():
