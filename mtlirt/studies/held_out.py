@@ -97,7 +97,8 @@ def held_out_study(
         for split in range(options.splits)
     ]
     with open_executor(client, 1) as executor:
-        found: list[pd.DataFrame] = executor.gather(executor.submit_all(one_split, calls))
+        splits = [executor.submit(one_split, *call) for call in calls]
+        found: list[pd.DataFrame] = executor.gather(splits)
     return pd.concat(found, ignore_index=True)
 
 

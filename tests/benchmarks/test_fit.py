@@ -18,6 +18,12 @@ from mtlirt.simulate.generate import simulate
 
 MEBIBYTE = 2**20
 
+PAPER_PENALTIES = (
+    *(0.001, 0.005, 0.01, 0.02, 0.05, 0.075, 0.09),
+    *(0.1, 0.11, 0.125, 0.2, 0.5, 1.0, 1.5),
+)
+"""What arXiv 2610.05613 tries on MMLU."""
+
 
 def in_memory(**options):
     """Responses of the design as NumPy-backed arrays, one block a domain."""
@@ -75,3 +81,11 @@ def test_fit(benchmark, responses, estimator):
         peak_above_baseline(lambda: fit(responses, **options)), 1
     )
     print(f"\n{estimator}: {benchmark.extra_info}")
+
+
+def test_cross_validation(benchmark):
+    """The paper's penalties in 5 folds, and the fit at the chosen one: minutes, so once."""
+    options = {"estimator": "joint", "penalties": PAPER_PENALTIES}
+    fit(in_memory(models=200), estimator="joint", penalties=(0.1, 0.2), folds=2)  # compile
+    fitted = benchmark.pedantic(fit, (in_memory(),), options, rounds=1)
+    print(f"\ncross-validation: C = {fitted.info['penalty']}, {fitted.info['rounds']} rounds there")

@@ -111,7 +111,8 @@ def test_a_cluster_that_cannot_be_is_told(
 
 
 def test_an_interrupt_ends_workers_and_all_in_good_order(store, tmp_path):
-    main = "from mtlirt.cli.app import main; main()"
+    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    main = f"{heed}; from mtlirt.cli.app import main; main()"  # the tests may run in background
     program = [sys.executable, "-c", main, "fit", store, "--workers", "2"]
     endless = ["--tolerance", "1e-300", "--max-rounds", "1000000"]
     with subprocess.Popen(
