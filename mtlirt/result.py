@@ -29,9 +29,9 @@ class Fit:
         the traits as known: in domains of fewer than 30 items they are too small.
     domains
         Index domain. ``items``, ``models`` (takers), ``uniqueness``, ``pooling`` ("joint": its
-        items were found together with the other domains; "tied": without them, so that they alone
-        decide what its trait is, which is then tied to the others as it correlates with them;
-        "own": and no taker's trait borrows from the others),
+        items and traits were found together with those of the other domains; "own": its items,
+        and the traits of models that took it, by its own responses alone; the others' are expected
+        from their other domains, as its trait correlates with those),
         ``sign_borrowed`` (its items do not tell which end of its trait is up, the other domains
         do), ``slope_mean``, ``slope_sd`` (the learned prior; null without priors), ``weak``
         (fewer than 3 informative items),

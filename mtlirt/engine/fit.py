@@ -212,8 +212,8 @@ def score(
         domains = [placed.get(name) or untouched(name, len(responses.models)) for name in known]
         spread = ["slope_variance", "slope_intercept_covariance", "intercept_variance"]
         covariances = [np.ascontiguousarray(table[spread].to_numpy()) for table in tables]
-        apart = fitted.domains["pooling"].to_numpy() == "own"
-        found = score_models(executor, domains, items, covariances, representation, estimate, apart)
+        alone = fitted.domains["pooling"].to_numpy() == "own"
+        found = score_models(executor, domains, items, covariances, representation, estimate, alone)
     used = sum(map(len, kept.values()))
     info = {
         "estimate": estimate,

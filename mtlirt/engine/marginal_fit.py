@@ -58,7 +58,7 @@ def marginal_fit(
         covariances,
         representation,
         "eap",
-        state.apart,
+        state.alone,
         (state.precision, state.shift),
     )
     info = {

@@ -47,11 +47,6 @@ SUPPORT = 10.0
 """A domain's own trait must gain so many times log(models) over no trait for its items to be found
 alone."""
 
-MISLED = 0.03
-"""Borrowing must cost a domain's traits so much of what they gain, at least, to be given up: in
-long domains a few parts in a hundred are far more than log(models), and matter less than what
-models with few answers in the domain gain by the others."""
-
 Index = npt.NDArray[np.intp]
 
 
@@ -65,9 +60,7 @@ class Rival(NamedTuple):
     prior
         Of the slopes.
     cavity
-        The traits' prior under which items are found.
-    expected
-        The traits' prior once they are.
+        The traits' prior.
     repeats
         Trait and item updates before any item is left out.
     """
@@ -75,7 +68,6 @@ class Rival(NamedTuple):
     items: Items
     prior: SlopePrior
     cavity: Cavity
-    expected: Cavity
     repeats: int
 
 
@@ -110,32 +102,14 @@ def judged_pooling(
             np.ones(len(domains[t].cells)), null_intercepts(domains[t]), state.items[t].guessing
         )
         return [
-            Rival(state.items[t], state.slope_priors[t], borrowed, borrowed, 0),
-            Rival(anew, pool, nothing, nothing, FIRST_REPEATS),
+            Rival(state.items[t], state.slope_priors[t], borrowed, 0),
+            Rival(anew, pool, nothing, FIRST_REPEATS),
         ]
 
-    judged = state.representation.tied & ~state.alone
+    judged = state.representation.tied
     together, own, unit = left_out_gains(executor, domains, state, judged, rivals)
     alone = (own - together > unit) & (own > SUPPORT * unit)
     return alone, judged & ~alone & (together < unit)
-
-
-def judged_ties(
-    executor: Executor, domains: Sequence[PlacedDomain], state: State
-) -> npt.NDArray[np.bool_]:
-    """Domains, of those whose items are found alone, whose traits had better not borrow.
-
-    Their left-out items are predicted better, by more than log(models) and by the share `MISLED`,
-    by the domain's own responses alone. Cost: see `judged_pooling`.
-    """
-
-    def rivals(t: int, borrowed: Cavity, nothing: Cavity) -> list[Rival]:
-        items, prior = state.items[t], state.slope_priors[t]
-        return [Rival(items, prior, nothing, expected, 0) for expected in (borrowed, nothing)]
-
-    judged = state.representation.tied & state.alone
-    tied, untied, unit = left_out_gains(executor, domains, state, judged, rivals)
-    return np.asarray((untied - tied > unit) & (untied > (1.0 + MISLED) * tied))
 
 
 def left_out_gains(
@@ -224,7 +198,7 @@ def rivals_gains(parts: Sequence[Sequence[ResponseBlock]], rivals: Sequence[Riva
         return [0.0] * len(rivals)
     whole = whole.columns(informative)
     share = (counts.item_successes / np.maximum(counts.item_attempts, 1))[informative]
-    follows = column_products(whole.responses, rivals[0].expected.mean)
+    follows = column_products(whole.responses, rivals[0].cavity.mean)
     fold = np.empty(len(share), np.intp)
     fold[np.lexsort((follows, share))] = np.arange(len(share)) % FOLDS
     gains = []
@@ -271,4 +245,4 @@ def refitted(block: ResponseBlock, items: Items, rival: Rival, repeats: int) -> 
         Inline(), [[block]], task, items, rival.prior, cavity, cavity, repeats, FITTING
     )
     site = update.sites[0]
-    return update.items, combined(rival.expected, site.precision, site.shift)[0]
+    return update.items, combined(rival.cavity, site.precision, site.shift)[0]

@@ -13,7 +13,7 @@ from mtlirt.cluster.executor import Executor
 from mtlirt.engine.factors import chosen_rank
 from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import PlacedDomain, taken_domains
-from mtlirt.engine.pooling import judged_pooling, judged_ties
+from mtlirt.engine.pooling import judged_pooling
 from mtlirt.engine.state import State, start
 from mtlirt.irt.representation import Representation, standardised
 
@@ -28,7 +28,7 @@ def revised_pooling(
 ) -> State:
     """Find the items of some domains anew, by themselves; the state itself where none asks for it.
 
-    Their ties to the other domains are from then on found from their own traits.
+    Their ties to the other domains are then found from their own traits.
     """
     if not options.adapt:
         return state
@@ -39,17 +39,6 @@ def revised_pooling(
         return state
     state = replace(state, alone=alone)
     return restarted(domains, state, state.representation, alone, options)
-
-
-def revised_ties(
-    executor: Executor, domains: list[PlacedDomain], state: State, options: FitOptions
-) -> State:
-    """Settle whose traits had better not borrow, and the rank; the state itself if all stays."""
-    if options.adapt and state.alone.any():
-        apart = judged_ties(executor, domains, state)
-        if apart.any():
-            state = replace(state, apart=apart)
-    return revised_rank(executor, domains, state, options)
 
 
 def revised_rank(

@@ -17,7 +17,7 @@ from mtlirt.engine.events import RoundEvent, RoundListener
 from mtlirt.engine.factors import cavities
 from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import PlacedDomain
-from mtlirt.engine.revision import revised_pooling, revised_ties
+from mtlirt.engine.revision import revised_pooling, revised_rank
 from mtlirt.engine.state import State, start
 from mtlirt.engine.steps import run_steps
 from mtlirt.engine.traits import DomainTask
@@ -98,7 +98,7 @@ def run_rounds(
     """
     state = start(domains, options)
     memory = Anderson()
-    revisions = [revised_pooling, revised_ties] if options.estimator == "marginal" else []
+    revisions = [revised_pooling, revised_rank] if options.estimator == "marginal" else []
     revised_in = 0
     history: list[RoundEvent] = []
     for number in range(1, options.max_rounds + 1):

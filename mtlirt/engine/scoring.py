@@ -65,7 +65,7 @@ def score_models(
     covariances: Sequence[Float],
     representation: Representation,
     estimate: Estimate,
-    apart: npt.NDArray[np.bool_] | None = None,
+    alone: npt.NDArray[np.bool_] | None = None,
     start: tuple[Float, Float] | None = None,
 ) -> TraitTable:
     """Pass messages between domains until they settle, then widen them by items' uncertainty.
@@ -77,7 +77,7 @@ def score_models(
     estimate
         "eap": means and sds of the posterior (moment-matched sites); "map": its mode and the
         curvature there (Laplace's sites).
-    apart
+    alone
         Domains whose takers' traits borrow nothing from the other domains; none by default.
     start
         Precisions and shifts of sites to start from; none by default. The fixed point is the
@@ -92,7 +92,7 @@ def score_models(
     shape = len(domains[0].answered), len(domains)
     precision, shift = start or (np.zeros(shape), np.zeros(shape))
     work = Frozen.of(executor, domains, items, representation)
-    deaf = taken_domains(domains) & (False if apart is None else apart)
+    deaf = taken_domains(domains) & (False if alone is None else alone)
 
     def heard() -> tuple[Cavity, float]:
         everyone, log_integral = cavities(executor.here, precision, shift, representation)

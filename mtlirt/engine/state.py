@@ -31,9 +31,7 @@ class State:
     representation
         The prior that ties the domains.
     alone
-        Domains whose items are found without the other domains.
-    apart
-        Of those, domains whose takers' traits do not borrow either.
+        Domains whose items are found, and takers' traits expected, without the other domains.
     unsigned
         Domains whose items do not tell which end of their trait is up; where other domains are
         tied to them, those do.
@@ -47,7 +45,6 @@ class State:
     shift: Float
     representation: Representation
     alone: npt.NDArray[np.bool_]
-    apart: npt.NDArray[np.bool_]
     unsigned: npt.NDArray[np.bool_]
 
 
@@ -71,7 +68,7 @@ def start(domains: list[PlacedDomain], options: FitOptions) -> State:
         np.zeros((models, len(domains))),
         np.zeros((models, len(domains))),
         independent(len(domains)),
-        *np.zeros((3, len(domains)), bool),
+        *np.zeros((2, len(domains)), bool),
     )
 
 
@@ -126,6 +123,5 @@ def standardise(state: State, signs: Float) -> State:
         (state.shift - state.precision * centre) * scale,
         standardised(signed),
         state.alone,
-        state.apart,
         state.unsigned,
     )

@@ -89,9 +89,7 @@ def domain_table(
             "items": [len(domain.cells) for domain in domains],
             "models": [len(domain.models) for domain in domains],
             "uniqueness": representation.uniqueness,
-            "pooling": np.where(
-                state.apart | ~representation.tied, "own", np.where(state.alone, "tied", "joint")
-            ),
+            "pooling": np.where(representation.tied & ~state.alone, "joint", "own"),
             "sign_borrowed": state.unsigned & representation.tied,
             "slope_mean": np.where(known, mean, np.nan),
             "slope_sd": np.where(known, 1.0 / np.sqrt(np.where(known, precision, 1.0)), np.nan),

@@ -27,7 +27,7 @@ def frozen(correlation=None, **difficulty):
     items[["slope_variance", "slope_intercept_covariance", "intercept_variance"]] = 0.0
     domains, loadings = found.domains.copy(), found.representation
     if correlation is not None:
-        domains["uniqueness"] = 1.0 - correlation
+        domains["uniqueness"], domains["pooling"] = 1.0 - correlation, "joint"
         loadings = pd.DataFrame({"factor_1": np.sqrt(correlation)}, index=domains.index)
     return dataclasses.replace(found, items=items, domains=domains, representation=loadings)
 
