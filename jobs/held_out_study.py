@@ -31,6 +31,9 @@ def main(
     items: Annotated[str, typer.Option(metavar="N,...", help="Items a domain.")] = "10,30",
     splits: Annotated[int, typer.Option(min=1, help="Random draws of items.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Equal seeds give equal draws.")] = 0,
+    methods: Annotated[
+        str, typer.Option(metavar="NAME,...", help="all, or names of methods, by commas.")
+    ] = "all",
     workers: Annotated[
         int | None, typer.Option(help="Worker processes of this machine.", show_default=False)
     ] = None,
@@ -38,7 +41,12 @@ def main(
     """Fit every method to random items of each domain; score it on the remaining ones."""
     from mtlirt.cluster.launch import ClusterOptions, open_client
     from mtlirt.responses.store import open_responses
-    from mtlirt.studies.held_out import HeldOutOptions, held_out_study, held_out_table
+    from mtlirt.studies.held_out import (
+        HELD_OUT_METHODS,
+        HeldOutOptions,
+        held_out_study,
+        held_out_table,
+    )
 
     if out.exists():
         raise InputError(f"{out}: exists already; give a new folder")
@@ -46,7 +54,8 @@ def main(
         counts = tuple(int(count) for count in items.split(","))
     except ValueError:
         raise InputError(f"items {items!r}: expected whole numbers, by commas") from None
-    options = HeldOutOptions(counts, splits, seed, models, anchor)
+    asked = tuple(HELD_OUT_METHODS if methods == "all" else methods.split(","))
+    options = HeldOutOptions(counts, splits, seed, models, anchor, asked)
     responses = open_responses(store)
     threads = None if workers is None else 1
     with open_client(ClusterOptions(None, workers, threads)) as client:

@@ -29,9 +29,9 @@ class Fit:
         the traits as known: in domains of fewer than 30 items they are too small.
     domains
         Index domain. ``items``, ``models`` (takers), ``uniqueness``, ``pooling`` ("joint": its
-        items and traits were found together with those of the other domains; "own": its items,
-        and the traits of models that took it, by its own responses alone; the others' are expected
-        from their other domains, as its trait correlates with those),
+        items and traits were found together with those of other joint domains; "own": its items,
+        and the traits of models that took it, by its own responses alone; traits of models that
+        did not take a domain, and overall ones, are expected from all domains either way),
         ``sign_borrowed`` (its items do not tell which end of its trait is up, the other domains
         do), ``slope_mean``, ``slope_sd`` (the learned prior; null without priors), ``weak``
         (fewer than 3 informative items),

@@ -103,7 +103,8 @@ def run_rounds(
     history: list[RoundEvent] = []
     for number in range(1, options.max_rounds + 1):
         began = time.perf_counter()
-        everyone, _ = cavities(executor.here, state.precision, state.shift, state.representation)
+        lent = np.where(state.alone, 0.0, state.precision), np.where(state.alone, 0.0, state.shift)
+        everyone, _ = cavities(executor.here, *lent, state.representation)
         ridge = marginal.ridges(domains, state)
         priors = everyone.standard(state.alone)
         calls = [

@@ -78,7 +78,9 @@ def score_models(
         "eap": means and sds of the posterior (moment-matched sites); "map": its mode and the
         curvature there (Laplace's sites).
     alone
-        Domains whose takers' traits borrow nothing from the other domains; none by default.
+        Domains whose takers' traits borrow nothing from the other domains and lend nothing to
+        those of the others' takers; none by default. Traits of models that did not take a domain
+        are expected from all that they took.
     start
         Precisions and shifts of sites to start from; none by default. The fixed point is the
         same.
@@ -92,11 +94,20 @@ def score_models(
     shape = len(domains[0].answered), len(domains)
     precision, shift = start or (np.zeros(shape), np.zeros(shape))
     work = Frozen.of(executor, domains, items, representation)
-    deaf = taken_domains(domains) & (False if alone is None else alone)
+    alone = np.zeros(len(domains), bool) if alone is None else alone
+    taken = taken_domains(domains)
 
     def heard() -> tuple[Cavity, float]:
         everyone, log_integral = cavities(executor.here, precision, shift, representation)
-        return everyone.standard(deaf), log_integral
+        if alone.any():
+            lent = np.where(alone, 0.0, precision), np.where(alone, 0.0, shift)
+            of_takers, _ = cavities(executor.here, *lent, representation)
+            of_takers = of_takers.standard(alone)
+            everyone = Cavity(
+                np.where(taken, of_takers.mean, everyone.mean),
+                np.where(taken, of_takers.variance, everyone.variance),
+            )
+        return everyone, log_integral
 
     everyone, _ = heard()
     mean, variance = combined(everyone, precision, shift)

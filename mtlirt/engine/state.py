@@ -31,7 +31,7 @@ class State:
     representation
         The prior that ties the domains.
     alone
-        Domains whose items are found, and takers' traits expected, without the other domains.
+        Domains that neither borrow from the others nor lend to them where a model took them.
     unsigned
         Domains whose items do not tell which end of their trait is up; where other domains are
         tied to them, those do.

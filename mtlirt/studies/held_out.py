@@ -56,6 +56,8 @@ class HeldOutOptions:
         `anchor` and at least two more.
     anchor
         A domain.
+    methods
+        Of `HELD_OUT_METHODS`.
     """
 
     items: tuple[int, ...] = (10, 30)
@@ -63,8 +65,13 @@ class HeldOutOptions:
     seed: int = 0
     models: Models = "complete"
     anchor: str = "mmlu"
+    methods: tuple[str, ...] = tuple(HELD_OUT_METHODS)
 
     def __post_init__(self) -> None:
+        for name in self.methods:
+            if name not in HELD_OUT_METHODS:
+                known = ", ".join(HELD_OUT_METHODS)
+                raise InputError(f"method {name!r}: there is none; known are {known}")
         if not self.items or min(self.items) < 1:
             raise InputError(f"items {self.items}: expected numbers from 1 up")
 
@@ -92,7 +99,7 @@ def held_out_study(
                 f"domain {name!r} has {block.shape[1]} items: {max(options.items)} leave none out"
             )
     calls = [
-        (blocks, count, split, options.seed, options.models)
+        (blocks, count, split, options)
         for count in options.items
         for split in range(options.splits)
     ]
@@ -120,9 +127,9 @@ def chosen_models(responses: Responses, options: HeldOutOptions) -> Blocks:
     return {name: block[rows] for name, block in blocks.items()}
 
 
-def one_split(blocks: Blocks, count: int, split: int, seed: int, models: Models) -> pd.DataFrame:
-    """All methods on one draw of items."""
-    rng = np.random.default_rng(np.random.SeedSequence([seed, count, split]))
+def one_split(blocks: Blocks, count: int, split: int, options: HeldOutOptions) -> pd.DataFrame:
+    """The methods on one draw of items."""
+    rng = np.random.default_rng(np.random.SeedSequence([options.seed, count, split]))
     drawn = {
         name: np.sort(rng.permutation(block.shape[1])[:count]) for name, block in blocks.items()
     }
@@ -130,8 +137,9 @@ def one_split(blocks: Blocks, count: int, split: int, seed: int, models: Models)
         {name: da.from_array(block[:, drawn[name]], chunks=-1) for name, block in blocks.items()}
     )
     records = []
-    for method, run in HELD_OUT_METHODS.items():
-        if models == "partial" and method in COMPLETE_ONLY:
+    for method in options.methods:
+        run = HELD_OUT_METHODS[method]
+        if options.models == "partial" and method in COMPLETE_ONLY:
             traits = accuracies(blocks, drawn) if method == "accuracy" else None
         else:
             traits = run(kept).traits
