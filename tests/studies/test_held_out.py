@@ -11,7 +11,6 @@ from scipy.stats import spearmanr
 from mtlirt.errors import InputError
 from mtlirt.responses.arrays import from_arrays
 from mtlirt.responses.store import write_responses
-from mtlirt.studies import held_out
 from mtlirt.studies.held_out import HeldOutOptions, held_out_study, held_out_table
 
 PROGRAM = Path(__file__).parents[2] / "jobs" / "held_out_study.py"
@@ -32,14 +31,11 @@ def responses():
     return from_arrays({name: da.from_array(block) for name, block in blocks.items()})
 
 
-@pytest.fixture
-def few_methods(monkeypatch):
-    kept = {name: held_out.HELD_OUT_METHODS[name] for name in ("accuracy", "marginal")}
-    monkeypatch.setattr(held_out, "HELD_OUT_METHODS", kept)
+FEW = ("accuracy", "marginal")
 
 
-def test_accuracy_is_correlated_with_the_remaining_items(responses, few_methods):
-    options = HeldOutOptions(items=(8,), splits=2)
+def test_accuracy_is_correlated_with_the_remaining_items(responses):
+    options = HeldOutOptions(items=(8,), splits=2, methods=FEW)
     found = held_out_study(responses, options, None)
     assert len(found) == 2 * 2 * 4
     block = np.asarray(responses.domains["gsm"].array)[:80]
@@ -53,8 +49,8 @@ def test_accuracy_is_correlated_with_the_remaining_items(responses, few_methods)
     assert found.query("method == 'marginal'")["spearman"].mean() > 0.5
 
 
-def test_partial_models_take_the_anchor_and_two_more(responses, few_methods):
-    options = HeldOutOptions(items=(8,), splits=1, models="partial")
+def test_partial_models_take_the_anchor_and_two_more(responses):
+    options = HeldOutOptions(items=(8,), splits=1, models="partial", methods=FEW)
     found = held_out_study(responses, options, None)
     assert len(found) == 2 * 4
     assert found["spearman"].between(0.0, 1.0).all()
@@ -69,8 +65,8 @@ def test_partial_models_take_the_anchor_and_two_more(responses, few_methods):
     assert set(found["method"]) == {"accuracy", "marginal"}
 
 
-def test_the_table_shows_means(responses, few_methods):
-    found = held_out_study(responses, HeldOutOptions(items=(5, 8), splits=2), None)
+def test_the_table_shows_means(responses):
+    found = held_out_study(responses, HeldOutOptions(items=(5, 8), splits=2, methods=FEW), None)
     lines = held_out_table(found, ["mmlu", "arc", "gsm", "other"]).splitlines()
     assert lines[0] == "| items | method | mmlu | arc | gsm | other |"
     mean = found.query("items == 8 and method == 'marginal' and domain == 'arc'")["spearman"].mean()
@@ -92,14 +88,17 @@ def test_what_cannot_be_studied_is_an_error(responses, changes, message):
         held_out_study(responses, HeldOutOptions(**changes), None)
 
 
-def test_the_program_writes_results_once(responses, few_methods, tmp_path, capsys):
+def test_the_program_writes_results_once(responses, tmp_path, capsys):
     write_responses(responses, str(tmp_path / "store"), history={})
     run = runpy.run_path(str(PROGRAM))["run"]
     arguments = [str(tmp_path / "store"), "--out", str(tmp_path / "out"), "--items", "6"]
+    arguments += ["--methods", "accuracy,marginal"]
     assert run([*arguments, "--splits", "1"]) == 0
     assert (tmp_path / "out" / "table.md").read_text() == capsys.readouterr().out
     assert run([*arguments, "--splits", "1"]) == 2
     assert "exists already" in capsys.readouterr().err
     assert run(["nowhere", "--out", str(tmp_path / "other")]) == 2
+    assert run([arguments[0], "--out", str(tmp_path / "other"), "--methods", "pool"]) == 2
+    assert "method 'pool': there is none; known are accuracy" in capsys.readouterr().err
     assert run([arguments[0], "--out", str(tmp_path / "other"), "--items", "6,x"]) == 2
     assert capsys.readouterr().err.endswith("items '6,x': expected whole numbers, by commas\n")
