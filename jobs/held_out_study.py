@@ -27,7 +27,9 @@ def main(
         Literal["complete", "partial"],
         typer.Option(help="Models with every item; or others with the anchor and two domains."),
     ] = "complete",
-    anchor: Annotated[str, typer.Option(help="A domain that partial models have.")] = "mmlu",
+    anchor: Annotated[
+        str, typer.Option(help="With partial: a domain that the models took.")
+    ] = "mmlu",
     items: Annotated[str, typer.Option(metavar="N,...", help="Items a domain.")] = "10,30",
     splits: Annotated[int, typer.Option(min=1, help="Random draws of items.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Equal seeds give equal draws.")] = 0,

@@ -37,7 +37,7 @@ def main(
     replications: Annotated[int, typer.Option(help="Data sets of each row.")] = 20,
     seed: Annotated[int, typer.Option(help="Equal seeds give equal numbers.")] = 0,
     small: Annotated[
-        bool, typer.Option("--small", help="Few models and items: a try in seconds.")
+        bool, typer.Option("--small", help="Few models and items, for a try.")
     ] = False,
     workers: Annotated[
         int | None,

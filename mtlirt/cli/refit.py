@@ -19,11 +19,13 @@ def print_refit(done: Refit, top: int, as_json: bool) -> None:
 
     fitted = done.fitted
     if not fitted.info["converged"]:
+        moved = fitted.history["objective"].diff().iloc[-1]
         warn(
             f"not converged after {fitted.info['rounds']:,} rounds: in the last one parameters "
-            f"moved by {fitted.history['change'].iloc[-1]:.1e} and the objective by "
-            f"{fitted.history['objective'].diff().iloc[-1]:.1e}, tolerance "
-            f"{fitted.info['tolerance']:g}; give more max-rounds or a larger tolerance"
+            f"moved by {fitted.history['change'].iloc[-1]:.1e}"
+            + (f" and the objective by {moved:.1e}" if len(fitted.history) > 1 else "")
+            + f", tolerance {fitted.info['tolerance']:g}; "
+            "give more max-rounds or a larger tolerance"
         )
     if fitted.info.get("models_left_out"):
         left_out = fitted.models.index[fitted.models["general"].isna()]

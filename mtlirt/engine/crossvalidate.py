@@ -17,6 +17,7 @@ from mtlirt.engine.joint_domain import GRID, Candidate, JointTask, statistics_at
 from mtlirt.engine.joint_problem import JointProblem, JointState, first_state, joint_problem
 from mtlirt.engine.lockstep import Alternation, Result, Steps, run_alternations
 from mtlirt.engine.placement import PlacedDomain, grid_of, item_totals
+from mtlirt.errors import InputError
 from mtlirt.irt.blocks import BlockCounts, count_block
 from mtlirt.irt.box import item_losses
 from mtlirt.irt.curves import Items
@@ -63,7 +64,16 @@ def cross_validate(
     paths of all folds run side by side, each from small to large C, every fit starting from the
     one before. Loss is divided by the training cells a model, and lambda is that of the full fit.
     Memory: a byte a cell beside the responses, and copies of the blocks in work.
+
+    Raises
+    ------
+    InputError
+        If no domain has as many items as there are folds, or a fold holds out, or leaves, nothing
+        to tell models apart by.
     """
+    longest = max(len(domain.cells) for domain in problem.domains)
+    if folds > longest:
+        raise InputError(f"folds {folds}: no domain has as many items, the longest has {longest}")
     labels = deal(executor, responses, problem.domains, folds)
     paths = [
         fold_path(problem, labels, fold, sorted(penalties), tolerance, max_rounds, listener)
@@ -72,6 +82,12 @@ def cross_validate(
     found = run_alternations(executor, paths)
     losses = np.stack([losses for losses, _ in found])
     fused = np.stack([fused for _, fused in found])
+    if not np.isfinite(losses).all():
+        fold = int(np.flatnonzero(~np.isfinite(losses).all(axis=1))[0])
+        raise InputError(
+            f"fold {fold + 1} of cross-validation holds out no items that tell models apart; ask "
+            "for fewer folds, or give a penalty"
+        )
     mean = losses.mean(axis=0)
     chosen = int(np.argmin(mean))
     table = pd.DataFrame(
@@ -198,7 +214,13 @@ def training_problem(
         )
         for domain, grid in zip(full.domains, counts, strict=True)
     ]
-    problem = joint_problem(domains, "common")
+    try:
+        problem = joint_problem(domains, "common")
+    except InputError as error:
+        raise InputError(
+            f"cross-validation, without the answers of fold {fold + 1}: {error}, ask for more "
+            "folds, or give a penalty"
+        ) from None
     return replace(problem, scales=full.scales)
 
 
@@ -248,7 +270,8 @@ def heldout_step(
     ]
     losses = np.concatenate(executor.gather(executor.submit_all(chunk_losses, calls)))
     kept = ~task.held
-    return float(losses[kept].sum() / totals.attempts[kept].sum())
+    cells = totals.attempts[kept].sum()
+    return float(losses[kept].sum() / cells) if cells > 0.0 else np.nan
 
 
 def chunk_losses(

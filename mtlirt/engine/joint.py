@@ -24,7 +24,7 @@ from mtlirt.engine.lockstep import Alternation, Steps
 from mtlirt.irt.interpolation import TraitCurves, window_at, window_values
 from mtlirt.irt.kernels import Float
 from mtlirt.irt.median import sine_median, sines
-from mtlirt.irt.sphere import Pull, released, standardised_in_box
+from mtlirt.irt.sphere import Pull, fitted_to_box, released
 
 STILL = 1e-4
 """The last round lowers the objective by less than this times the tolerance, relatively."""
@@ -59,7 +59,7 @@ def joint_rounds(
     memory = Anderson()
     last = plain = state  # of the last round, and where it goes without acceleration
     number = 0
-    for _ in range(max_rounds):
+    while number < max_rounds:
         began = time.perf_counter()
         calls = domain_calls(problem, state, penalty, number == 0)
         updates: list[JointUpdate] = yield Steps(joint_step, problem.domains, calls)
@@ -128,11 +128,14 @@ def accelerated(memory: Anderson, before: JointState, plain: JointState) -> Join
     moved = memory.step(point.ravel(), image.ravel(), np.ones(image.size)).reshape(image.shape)
     if np.array_equal(moved, image):
         return plain
-    own = tuple(
-        None if part is None else replace(part, traits=standardised_in_box(moved[:, 1 + t]))
-        for t, part in enumerate(plain.own)
-    )
-    return replace(plain, own=own, general=standardised_in_box(moved[:, 0]))
+    general = fitted_to_box(moved[:, 0])
+    if general is None:
+        return plain
+    own = []
+    for t, part in enumerate(plain.own):
+        traits = None if part is None else fitted_to_box(moved[:, 1 + t])
+        own.append(part if part is None or traits is None else replace(part, traits=traits))
+    return replace(plain, own=tuple(own), general=general)
 
 
 def domain_calls(
@@ -246,9 +249,13 @@ def next_general(
         return state.general
     traits, apart = own_traits(state), ~state.fused
     if apart.all():
-        found = standardised_in_box(sine_median(traits, problem.scales).general)
+        found = fitted_to_box(sine_median(traits, problem.scales).general)
         pull = Pull(traits, problem.scales)
-        return found if pull.penalty(found) <= pull.penalty(state.general) else state.general
+        return (
+            found
+            if found is not None and pull.penalty(found) <= pull.penalty(state.general)
+            else state.general
+        )
     parts = [
         (update.fused, divisor)
         for update, divisor, fused in zip(updates, problem.divisors, state.fused, strict=True)

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from mtlirt.cluster.executor import Executor
 from mtlirt.engine.placement import PlacedDomain, grid_of
-from mtlirt.errors import InputError
 from mtlirt.irt.blocks import ResponseBlock
 from mtlirt.irt.box import BoxedItems, at_traits, boxed_items
 from mtlirt.irt.curves import SCORING, Items, shared_curve
@@ -34,8 +33,6 @@ class JointTask:
 
     Attributes
     ----------
-    name
-        For errors.
     rows
         The models of each model chunk.
     columns
@@ -50,7 +47,6 @@ class JointTask:
         Whether any item may be guessed, by item chunk.
     """
 
-    name: str
     rows: list[slice]
     columns: list[slice]
     successes: Float
@@ -64,7 +60,6 @@ class JointTask:
         """Describe a placed domain that every model took."""
         ends = np.cumsum([0, *map(len, domain.takers)])
         return cls(
-            domain.name,
             [slice(a, b) for a, b in itertools.pairwise(ends)],
             domain.columns,
             domain.successes,
@@ -295,20 +290,11 @@ def moved_traits(
     strength: float,
     stride: int,
 ) -> Float:
-    """Newton steps of a domain's own traits under the pull of the general one.
-
-    Raises
-    ------
-    InputError
-        If no traits in the box tell the domain's models apart; names the domain.
-    """
+    """Newton steps of a domain's own traits under the pull of the general one."""
     towards = np.zeros((len(theta), 0)) if general is None else general[:, None]
     pull = Pull(towards, np.full(towards.shape[1], strength))
     curve = added(list(curves)) if task.shared else whole(curves)
-    try:
-        return trait_newton(theta, whole(scores), curve, pull, stride)
-    except ValueError as error:
-        raise InputError(f"domain {task.name!r}: {error}") from None
+    return trait_newton(theta, whole(scores), curve, pull, stride)
 
 
 def trait_newton(theta: Float, score: Float, curve: Float, pull: Pull, stride: int) -> Float:

@@ -75,6 +75,7 @@ def joint_fit(
     info |= {
         "penalty": penalty if np.isfinite(penalty) else None,
         "penalty_chosen_by": "cross-validation" if path else "given",
+        "folds": options.folds if path else None,
         "lambda_scaling": options.lambda_scaling,
         "tolerance": options.tolerance,
         "rounds": len(events),

@@ -126,7 +126,13 @@ def accuracies(domains: Sequence[PlacedDomain]) -> Float:
 def first_state(problem: JointProblem) -> JointState:
     """Every domain's standardised accuracy, slopes 1, intercepts the items' logits.
 
-    Where all models are equally accurate in a domain, the mean of the others stands in.
+    Where that tells no models apart, or only a few from all others, so that it does not fit the
+    box, the mean over domains stands in.
+
+    Raises
+    ------
+    InputError
+        If that mean does not either.
     """
     shares = accuracies(problem.domains)
     varied = np.ptp(shares, axis=0) > 0.0
@@ -134,10 +140,16 @@ def first_state(problem: JointProblem) -> JointState:
         raise InputError("all models have the same accuracy in every domain: nothing to estimate")
     centred = shares - shares.mean(axis=0)
     scaled = centred / np.where(varied, centred.std(axis=0), 1.0)
-    mean = scaled[:, varied].mean(axis=1)
+    try:
+        mean = standardised_in_box(scaled[:, varied].mean(axis=1))
+    except ValueError as error:
+        raise InputError(f"mean accuracy over domains: {error}; leave domains out") from None
     own = []
     for t, domain in enumerate(problem.domains):
-        theta = standardised_in_box(scaled[:, t] if varied[t] else mean)
+        try:
+            theta = standardised_in_box(scaled[:, t])
+        except ValueError:
+            theta = mean
         items = Items(
             np.where(domain.constant, 0.0, 1.0),
             np.clip(null_intercepts(domain), *INTERCEPTS),

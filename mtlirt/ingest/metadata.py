@@ -77,11 +77,25 @@ def join_items(
     """
     column = domain_column or "domain"
     metadata = read_metadata(path, required=("item_id",), optional=(column,))
+    _check_floors(metadata)
     if column in metadata.ids:
         keys = list(zip(metadata.ids[column], metadata.ids["item_id"], strict=True))
     else:
         keys = list(_find_domains(metadata, items))
     return _join(metadata, keys, items, "item", unknown)
+
+
+def _check_floors(metadata: Metadata) -> None:
+    """Refuse a column ``guessing`` that holds anything but numbers from 0 to below 1, or nulls."""
+    if "guessing" not in metadata.columns.column_names:
+        return
+    for position, value in enumerate(metadata.columns.column("guessing").to_pylist()):
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is not None and not (number and (value != value or 0.0 <= value < 1.0)):
+            raise InputError(
+                f"{metadata.rows.place(position)}: guessing is {show(value)}, expected a chance "
+                "from 0 to below 1"
+            )
 
 
 def _find_domains(metadata: Metadata, items: pd.DataFrame) -> Iterator[ItemId]:

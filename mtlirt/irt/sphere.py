@@ -81,6 +81,14 @@ def standardised_in_box(values: Float, bound: float = TRAIT_BOUND) -> Float:
     return bisected(theta, bound) if clipped is None else clipped
 
 
+def fitted_to_box(values: Float) -> Float | None:
+    """`standardised_in_box`, or None if no shift and scale will do."""
+    try:
+        return standardised_in_box(values)
+    except ValueError:
+        return None
+
+
 def clipped_at_bounds(theta: Float, bound: float) -> Float | None:
     """`standardised_in_box` by guessing which values are clipped, until the guess comes true.
 
@@ -172,11 +180,12 @@ def sphere_step(
             break
         share = 1.0
         for _ in range(HALVINGS):
-            tried = standardised_in_box(np.clip(theta + share * step, low, high))
-            value, _, _ = curves.at(tried)
-            if float((value - score * tried).sum()) + pull.penalty(tried) <= most:
-                theta = tried
-                break
+            tried = fitted_to_box(np.clip(theta + share * step, low, high))
+            if tried is not None:
+                value, _, _ = curves.at(tried)
+                if float((value - score * tried).sum()) + pull.penalty(tried) <= most:
+                    theta = tried
+                    break
             share *= 0.5
         else:
             break
@@ -311,4 +320,4 @@ def released(theta: Float, score: Float, curves: TraitCurves, strength: float) -
     excess = length - strength / np.sqrt(len(theta))
     if excess <= 0.0:
         return None
-    return standardised_in_box(theta - excess * length / float(bend @ gradient**2) * gradient)
+    return fitted_to_box(theta - excess * length / float(bend @ gradient**2) * gradient)

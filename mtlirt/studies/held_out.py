@@ -111,10 +111,16 @@ def held_out_study(
 
 def chosen_models(responses: Responses, options: HeldOutOptions) -> Blocks:
     """The responses of the models asked for, in memory."""
-    if options.anchor not in responses.domains:
+    if options.models == "partial" and options.anchor not in responses.domains:
         names = ", ".join(responses.domains)
         raise InputError(f"domain {options.anchor!r}: there is none; known are {names}")
     blocks = {name: np.asarray(part.array) for name, part in responses.domains.items()}
+    for name, block in blocks.items():
+        if block.dtype != np.int8:
+            raise InputError(
+                f"domain {name!r}: its responses are not single right or wrong answers, which this "
+                "study needs"
+            )
     answered = {name: block != MISSING for name, block in blocks.items()}
     complete = np.all([cells.all(axis=1) for cells in answered.values()], axis=0)
     if options.models == "complete":

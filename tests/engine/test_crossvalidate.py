@@ -9,6 +9,7 @@ from scipy.special import expit
 
 import mtlirt
 from mtlirt.engine.crossvalidate import FOLD_TOLERANCE
+from mtlirt.errors import InputError
 from mtlirt.irt.blocks import response_block
 from mtlirt.irt.folds import fold_labels
 
@@ -124,3 +125,10 @@ def test_the_path_and_its_picture_are_in_the_snapshot(fitted, tmp_path):
     assert pictures[0] == pictures[1]
     assert b"<svg" in pictures[0]
     assert b"dc:date" not in pictures[0]
+
+
+def test_folds_that_cannot_be_are_told(blocks):
+    with pytest.raises(
+        InputError, match="folds 37: no domain has as many items, the longest has 36"
+    ):
+        mtlirt.fit(lazy(blocks), **{**OPTIONS, "folds": 37})

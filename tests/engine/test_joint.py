@@ -357,3 +357,26 @@ def test_a_guessing_floor_is_taken_into_account():
     ]
     worse = [np.sqrt(1 - np.corrcoef(wide(without)[:, t], truth[t])[0, 1] ** 2) for t in range(3)]
     assert np.mean(errors) < np.mean(worse)
+
+
+@pytest.mark.parametrize(("models", "solvers"), [(40, 1), (100, 2), (100, 6)])
+@pytest.mark.parametrize("options", [{"penalty": 0.1}, {"penalties": (0.05, 0.3)}])
+def test_a_domain_that_few_models_solve_is_fitted(models, solvers, options):
+    rng = np.random.default_rng(5)
+    shared = rng.normal(size=models)
+    blocks = {}
+    for t, items in enumerate((20, 30)):
+        eta = shared[:, None] + rng.normal(size=(models, 1)) + rng.normal(size=items)
+        blocks[f"d{t}"] = (rng.random(eta.shape) < 1 / (1 + np.exp(-eta))).astype(np.int8)
+    blocks["hard"] = np.zeros((models, 8), np.int8)
+    for k, best in enumerate(np.argsort(-shared)[:solvers]):
+        blocks["hard"][best, [k, (k + 4) % 8]] = 1
+    found = mtlirt.fit(
+        {name: da.from_array(block, chunks=-1) for name, block in blocks.items()},
+        estimator="joint",
+        threads=1,
+        **options,
+    )
+    traits = found.traits["mean"].unstack()
+    assert traits.abs().to_numpy().max() <= 4 + 1e-8
+    np.testing.assert_allclose((traits**2).mean(), 1.0, atol=1e-8)
