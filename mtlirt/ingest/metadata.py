@@ -93,8 +93,8 @@ def _check_floors(metadata: Metadata) -> None:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if value is not None and not (number and (value != value or 0.0 <= value < 1.0)):
             raise InputError(
-                f"{metadata.rows.place(position)}: guessing is {show(value)}, expected a chance "
-                "from 0 to below 1"
+                f"{metadata.rows.place(position)}: guessing is {show(str(value))}, expected a "
+                "chance from 0 to below 1"
             )
 
 

@@ -110,3 +110,15 @@ def test_wrong_tables(write, source, name, content, message):
 def test_a_table_that_is_not_there(tmp_path, source):
     with pytest.raises(InputError, match=r"m\.csv: no such file"):
         ingest([source], models=tmp_path / "m.csv")
+
+
+@pytest.mark.parametrize("floor", ["1", "-0.1", "inf"])
+def test_a_guessing_floor_is_a_chance(write, source, floor):
+    table = write("i.csv", f"domain,item_id,guessing\nx,1,0.25\ny,1,{floor}\n")
+    with pytest.raises(InputError, match=r"row 3: guessing is .*, expected a chance"):
+        ingest([source], items=table)
+
+
+def test_guessing_floors_may_be_null(write, source):
+    table = write("i.csv", "domain,item_id,guessing\nx,1,0.25\ny,1,\n")
+    assert ingest([source], items=table)[0].items["guessing"].isna().sum() == 2

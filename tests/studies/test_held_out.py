@@ -79,7 +79,7 @@ def test_the_table_shows_means(responses):
     [
         ({"items": (25,)}, "25 leave none out"),
         ({"items": (0,)}, "expected numbers from 1 up"),
-        ({"anchor": "maths"}, "domain 'maths': there is none"),
+        ({"models": "partial", "anchor": "maths"}, "domain 'maths': there is none"),
         ({"models": "partial", "items": (8,), "anchor": "law"}, "domain 'law': there is none"),
     ],
 )
