@@ -55,6 +55,18 @@ def cavities(
     return cavity, sum(part.log_integral for part in parts)
 
 
+def takers_cavities(
+    executor: Executor,
+    precision: Float,
+    shift: Float,
+    representation: Representation,
+    alone: npt.NDArray[np.bool_],
+) -> Cavity:
+    """What other domains say of each trait where some neither borrow nor lend."""
+    lent = np.where(alone, 0.0, precision), np.where(alone, 0.0, shift)
+    return cavities(executor, *lent, representation)[0].standard(alone)
+
+
 def moments(
     executor: Executor,
     precision: Float,

@@ -17,7 +17,7 @@ from mtlirt.irt.box import INTERCEPTS
 from mtlirt.irt.curves import Items
 from mtlirt.irt.kernels import Float
 from mtlirt.irt.median import sine_median
-from mtlirt.irt.sphere import standardised_in_box
+from mtlirt.irt.sphere import fitted_to_box
 
 WIDEST = 8
 """Grid points between the nodes of a model's own curve in the first rounds, see `joint_step`."""
@@ -140,22 +140,20 @@ def first_state(problem: JointProblem) -> JointState:
         raise InputError("all models have the same accuracy in every domain: nothing to estimate")
     centred = shares - shares.mean(axis=0)
     scaled = centred / np.where(varied, centred.std(axis=0), 1.0)
-    try:
-        mean = standardised_in_box(scaled[:, varied].mean(axis=1))
-    except ValueError as error:
-        raise InputError(f"mean accuracy over domains: {error}; leave domains out") from None
+    mean = fitted_to_box(scaled[:, varied].mean(axis=1))
+    if mean is None:
+        raise InputError(
+            "the mean accuracy over domains tells too few models apart: nothing to start from"
+        )
     own = []
     for t, domain in enumerate(problem.domains):
-        try:
-            theta = standardised_in_box(scaled[:, t])
-        except ValueError:
-            theta = mean
+        theta = fitted_to_box(scaled[:, t])
         items = Items(
             np.where(domain.constant, 0.0, 1.0),
             np.clip(null_intercepts(domain), *INTERCEPTS),
             domain.guessing,
         )
-        own.append(Candidate(theta, items, np.inf))
+        own.append(Candidate(mean if theta is None else theta, items, np.inf))
     general = sine_median(np.stack([part.traits for part in own], axis=1), problem.scales).general
     return JointState(
         tuple(own),

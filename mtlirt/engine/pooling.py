@@ -11,7 +11,7 @@ do not tell either which end of the trait is up.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,60 +96,31 @@ def judged_pooling(
     pool = NO_PRIOR
     if state.slope_priors[0].precision > 0.0:
         pool = pooled_prior(slope_posteriors(state), state.slope_priors)
-
-    def rivals(t: int, borrowed: Cavity, nothing: Cavity) -> list[Rival]:
-        anew = Items(
-            np.ones(len(domains[t].cells)), null_intercepts(domains[t]), state.items[t].guessing
-        )
-        return [
-            Rival(state.items[t], state.slope_priors[t], borrowed, 0),
-            Rival(anew, pool, nothing, FIRST_REPEATS),
-        ]
-
-    judged = state.representation.tied
-    together, own, unit = left_out_gains(executor, domains, state, judged, rivals)
-    alone = (own - together > unit) & (own > SUPPORT * unit)
-    return alone, judged & ~alone & (together < unit)
-
-
-def left_out_gains(
-    executor: Executor,
-    domains: Sequence[PlacedDomain],
-    state: State,
-    judged: npt.NDArray[np.bool_],
-    rivals: Callable[[int, Cavity, Cavity], list[Rival]],
-) -> tuple[Float, Float, Float]:
-    """What two rivals gain on left-out items, and log(models), by domain; 0 of others.
-
-    Parameters
-    ----------
-    judged
-        Which domains to judge; those with fewer than `FOLDS` informative items are not.
-    rivals
-        Called with a domain's number and the traits' priors, with what the other domains say and
-        without, of the models it is judged by.
-    """
     everyone, _ = cavities(executor.here, state.precision, state.shift, state.representation)
-    ridge = ridges(domains, state)
-    gains, unit = np.zeros((2, len(domains))), np.zeros(len(domains))
-    chosen, calls = [], []
+    ridge, tied = ridges(domains, state), state.representation.tied
+    judged, calls = [], []
+    together, own, unit = np.full((3, len(domains)), np.nan)
     for t, domain in enumerate(domains):
-        if not judged[t] or (~domain.constant & ~state.held[t]).sum() < FOLDS:
+        if not tied[t] or (~domain.constant & ~state.held[t]).sum() < FOLDS:
             continue
-        wanted = ENOUGH_CELLS // len(domain.cells)
-        most = min(max(wanted, FEWEST_MODELS), MOST_MODELS)
+        most = min(max(ENOUGH_CELLS // len(domain.cells), FEWEST_MODELS), MOST_MODELS)
         sample = spaced_sample(domain, everyone.mean[domain.models, t], most)
         rows = domain.models[sample]
         borrowed = everyone.part(rows, t).with_ridge(ridge[rows, t])
         nothing = Cavity(np.zeros(len(rows)), np.ones(len(rows))).with_ridge(ridge[rows, t])
-        chunks = chunk_rows(sample, [len(part) for part in domain.takers])
-        chosen.append(t)
-        calls.append((chunks, rivals(t, borrowed, nothing)))
+        anew = Items(np.ones(len(domain.cells)), null_intercepts(domain), domain.guessing)
+        rivals = [
+            Rival(state.items[t], state.slope_priors[t], borrowed, 0),
+            Rival(anew, pool, nothing, FIRST_REPEATS),
+        ]
+        judged.append(t)
+        calls.append((chunk_rows(sample, [len(part) for part in domain.takers]), rivals))
         unit[t] = np.log(len(rows))
-    found = run_steps(executor, gains_step, [domains[t] for t in chosen], calls)
-    if chosen:
-        gains[:, chosen] = np.transpose(found)
-    return gains[0], gains[1], unit
+    found = run_steps(executor, gains_step, [domains[t] for t in judged], calls)
+    for t, gains in zip(judged, found, strict=True):
+        together[t], own[t] = gains
+    alone = (own - together > unit) & (own > SUPPORT * unit)
+    return alone, ~alone & (together < unit)
 
 
 def spaced_sample(domain: PlacedDomain, expected: Float, most: int) -> Index:
@@ -176,7 +147,7 @@ def gains_step(
     rows: Sequence[Index],
     rivals: Sequence[Rival],
 ) -> list[float]:
-    """What each rival gains; the domain's sample is brought together for that.
+    """What each rival gains on left-out items; the domain's sample is brought together for that.
 
     Parameters
     ----------
@@ -190,12 +161,15 @@ def gains_step(
 
 
 def rivals_gains(parts: Sequence[Sequence[ResponseBlock]], rivals: Sequence[Rival]) -> list[float]:
-    """Fit a domain without each fold of its items, in the way of each rival."""
+    """Fit a domain without each fold of its items, in the way of each rival.
+
+    Gains are nan where too few of its items tell the sample's models apart.
+    """
     whole = ResponseBlock.joined(parts)
     counts = count_block(whole)
     informative = (counts.item_successes > 0) & (counts.item_successes < counts.item_attempts)
     if informative.sum() < FOLDS:
-        return [0.0] * len(rivals)
+        return [np.nan] * len(rivals)
     whole = whole.columns(informative)
     share = (counts.item_successes / np.maximum(counts.item_attempts, 1))[informative]
     follows = column_products(whole.responses, rivals[0].cavity.mean)

@@ -14,7 +14,7 @@ from mtlirt.engine import marginal
 from mtlirt.engine.acceleration import Anderson
 from mtlirt.engine.domain import DomainUpdate, domain_step
 from mtlirt.engine.events import RoundEvent, RoundListener
-from mtlirt.engine.factors import cavities
+from mtlirt.engine.factors import takers_cavities
 from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import PlacedDomain
 from mtlirt.engine.revision import revised_pooling, revised_rank
@@ -103,10 +103,10 @@ def run_rounds(
     history: list[RoundEvent] = []
     for number in range(1, options.max_rounds + 1):
         began = time.perf_counter()
-        lent = np.where(state.alone, 0.0, state.precision), np.where(state.alone, 0.0, state.shift)
-        everyone, _ = cavities(executor.here, *lent, state.representation)
+        priors = takers_cavities(
+            executor.here, state.precision, state.shift, state.representation, state.alone
+        )
         ridge = marginal.ridges(domains, state)
-        priors = everyone.standard(state.alone)
         calls = [
             domain_call(domain, t, state, priors, ridge, options.repeats)
             for t, domain in enumerate(domains)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mtlirt.cluster.executor import Executor
 from mtlirt.engine.domain import intercept_term
-from mtlirt.engine.factors import cavities
+from mtlirt.engine.factors import cavities, takers_cavities
 from mtlirt.engine.frozen import modal_step, site_step, uncertainty_step
 from mtlirt.engine.placement import PlacedDomain, taken_domains
 from mtlirt.engine.steps import run_steps, start_steps
@@ -100,9 +100,7 @@ def score_models(
     def heard() -> tuple[Cavity, float]:
         everyone, log_integral = cavities(executor.here, precision, shift, representation)
         if alone.any():
-            lent = np.where(alone, 0.0, precision), np.where(alone, 0.0, shift)
-            of_takers, _ = cavities(executor.here, *lent, representation)
-            of_takers = of_takers.standard(alone)
+            of_takers = takers_cavities(executor.here, precision, shift, representation, alone)
             everyone = Cavity(
                 np.where(taken, of_takers.mean, everyone.mean),
                 np.where(taken, of_takers.variance, everyone.variance),
