@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
 from mtlirt.errors import InputError
@@ -16,6 +16,19 @@ PENALTIES = (
     *(0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.75, 1.0, 1.5),
 )
 """Values of C that cross-validation tries."""
+
+
+USED_BY: dict[str, tuple[str, ...]] = {
+    "rank": ("marginal",),
+    "priors": ("marginal", "separate"),
+    "adapt": ("marginal",),
+    "penalty": ("joint",),
+    "penalties": ("joint",),
+    "folds": ("joint",),
+    "lambda_scaling": ("joint",),
+    "complete_models": ("joint", "local", "global", "accuracy"),
+}
+"""Options that only some estimators use."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +92,8 @@ class FitOptions:
             raise InputError(f"estimator {self.estimator!r} is not one of {names}")
         if self.rank != "auto" and (type(self.rank) is not int or self.rank < 1):
             raise InputError(f"rank {self.rank!r} is neither 'auto' nor a whole number from 1 up")
-        if self.estimator != "marginal" and self.rank != "auto":
-            raise InputError(
-                f"rank {self.rank}: estimator {self.estimator!r} has no factors; leave it out"
-            )
         self._check_penalties()
+        self._check_used()
         if not isinstance(self.tolerance, float) or not 0.0 < self.tolerance < 1.0:
             raise InputError(f"tolerance {self.tolerance!r} is not a number between 0 and 1")
         for name in ("max_rounds", "repeats", "threads"):
@@ -92,10 +102,12 @@ class FitOptions:
     def _check_penalties(self) -> None:
         if self.penalty != "cv":
             _penalty("penalty", self.penalty)
-            if self.estimator != "joint":
-                raise InputError(
-                    f"penalty {self.penalty!r}: estimator {self.estimator!r} has none; leave it out"
-                )
+            for name in ("penalties", "folds"):
+                if getattr(self, name) != DEFAULTS[name]:
+                    raise InputError(
+                        f"{name} {getattr(self, name)!r}: penalty {self.penalty!r} leaves nothing "
+                        "to cross-validate; leave one of them out"
+                    )
         if not self.penalties:
             raise InputError("penalties: name at least one")
         for value in self.penalties:
@@ -107,6 +119,19 @@ class FitOptions:
         if self.lambda_scaling not in get_args(LambdaScaling):
             names = ", ".join(get_args(LambdaScaling))
             raise InputError(f"lambda_scaling {self.lambda_scaling!r} is not one of {names}")
+
+    def _check_used(self) -> None:
+        """Refuse what the estimator would pass over in silence."""
+        for name, estimators in USED_BY.items():
+            value = getattr(self, name)
+            if value != DEFAULTS[name] and self.estimator not in estimators:
+                raise InputError(
+                    f"{name} {value!r}: estimator {self.estimator!r} does not use it; leave it "
+                    f"out, or take {' or '.join(estimators)}"
+                )
+
+
+DEFAULTS = {field.name: field.default for field in fields(FitOptions)}
 
 
 def _penalty(name: str, value: object) -> None:

@@ -137,7 +137,7 @@ def test_cross_validation_shows_its_progress_and_leaves_its_path(store, tmp_path
         (["--penalties", "0.1,x"], "'--penalties': 'x' is not a number from 0 up"),
         (["--penalties", "0.1,0.1"], "a value occurs twice"),
         (["--folds", "1"], "folds 1 is not a whole number from 2 up"),
-        (["--penalty", "0.1"], "estimator 'marginal' has none; leave it out"),
+        (["--penalty", "0.1"], "estimator 'marginal' does not use it; leave it out"),
         (["--estimator", "joint"], "2 of 12 models lack one, such as 'm02' of domain 'law'"),
         (["--top", "0"], "'--top'"),
         (["--snapshots", "s@3"], "names version 3"),

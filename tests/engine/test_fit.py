@@ -190,7 +190,20 @@ def test_half_a_success_on_one_even_item():
     ("options", "message"),
     [
         ({"rank": 2}, "rank 2 is not identified with 2 domains; the largest is 1"),
-        ({"rank": 1, "estimator": "separate"}, "rank 1: estimator 'separate' has no factors"),
+        (
+            {"rank": 1, "estimator": "separate"},
+            "rank 1: estimator 'separate' does not use it; leave it out, or take marginal",
+        ),
+        ({"priors": False, "estimator": "joint"}, "take marginal or separate"),
+        ({"adapt": False, "estimator": "separate"}, "adapt False: estimator 'separate'"),
+        ({"penalties": (0.1, 0.2)}, "does not use it; leave it out, or take joint"),
+        ({"folds": 4, "estimator": "local"}, "folds 4: estimator 'local' does not use it"),
+        ({"lambda_scaling": "per_domain"}, "lambda_scaling 'per_domain': estimator 'marginal'"),
+        ({"complete_models": True}, "complete_models True: estimator 'marginal'"),
+        (
+            {"estimator": "joint", "penalty": 0.1, "folds": 4},
+            "folds 4: penalty 0.1 leaves nothing to cross-validate",
+        ),
         ({"rank": 0}, "rank 0 is neither 'auto' nor a whole number from 1 up"),
         ({"estimator": "best"}, "estimator 'best' is not one of marginal, separate"),
         ({"tolerance": 0.0}, "tolerance 0.0 is not a number between 0 and 1"),

@@ -313,11 +313,11 @@ def test_options_are_checked(small):
         ({"penalties": (0.1, 0.1)}, "occurs twice"),
         ({"folds": 1}, "folds 1 is not a whole number from 2 up"),
         ({"lambda_scaling": "odd"}, "not one of common, per_domain"),
-        ({"rank": 2}, "has no factors"),
+        ({"rank": 2}, "rank 2: estimator 'joint' does not use it"),
     ]:
         with pytest.raises(InputError, match=message):
             mtlirt.fit(lazy(small), estimator="joint", **options)
-    with pytest.raises(InputError, match="'marginal' has none"):
+    with pytest.raises(InputError, match="'marginal' does not use it"):
         mtlirt.fit(lazy(small), penalty=0.1)
 
 
