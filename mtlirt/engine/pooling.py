@@ -47,6 +47,10 @@ SUPPORT = 10.0
 """A domain's own trait must gain so many times log(models) over no trait for its items to be found
 alone."""
 
+EDGE = 0.1
+"""And so much more than the borrowing trait, as a share of its own gain: items of one domain predict
+each other a little better than the trait explains, also where the others measure it best."""
+
 Index = npt.NDArray[np.intp]
 
 
@@ -88,10 +92,10 @@ def judged_pooling(
     Notes
     -----
     Items are found together unless the domain's own trait gains more than log(models) of
-    log-likelihood over it, and `SUPPORT` times that over no trait at all: where a domain's items
-    hardly cohere, a few of one kind easily pass for its trait. Items are left out, not cells,
-    because items are what a domain has few of. The rule was chosen among two dozen on splits of
-    real responses (`openllm_v1`).
+    log-likelihood over it, and more than `EDGE` of its gain; and `SUPPORT` times log(models) over
+    no trait at all: where a domain's items hardly cohere, a few of one kind easily pass for its
+    trait. Items are left out, not cells, because items are what a domain has few of. The rule was
+    chosen among two dozen on splits of real responses (`openllm_v1`).
     """
     pool = NO_PRIOR
     if state.slope_priors[0].precision > 0.0:
@@ -119,7 +123,7 @@ def judged_pooling(
     found = run_steps(executor, gains_step, [domains[t] for t in judged], calls)
     for t, gains in zip(judged, found, strict=True):
         together[t], own[t] = gains
-    alone = (own - together > unit) & (own > SUPPORT * unit)
+    alone = (own - together > np.maximum(unit, EDGE * own)) & (own > SUPPORT * unit)
     return alone, ~alone & (together < unit)
 
 
