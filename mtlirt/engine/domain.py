@@ -81,13 +81,11 @@ def domain_step(
     """
     parts: list[Any] = [items.columns(part) for part in task.columns]
     updates: list[Any] = []
-    sites: list[Any] = []
     posteriors: list[Any] = []
     before: list[Any] = parts
     for _ in range(repeats):
         traits = trait_step(executor, blocks, task, parts, cavities, guesses, quadrature)
         posteriors = traits.posteriors
-        sites = executor.submit_all(site, list(zip(posteriors, cavities, strict=True)))
         calls = [
             (block, posterior, traits.grid, guessed)
             for row, posterior in zip(blocks, posteriors, strict=True)
@@ -104,6 +102,7 @@ def domain_step(
             ],
         )
         before, parts = parts, executor.submit_all(new_items, [(update,) for update in updates])
+    sites = executor.submit_all(site, list(zip(posteriors, cavities, strict=True)))
     done: list[ItemUpdate] = executor.gather(updates)
     intercept_terms = executor.submit_all(
         intercept_term,

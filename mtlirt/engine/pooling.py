@@ -48,8 +48,9 @@ SUPPORT = 10.0
 alone."""
 
 EDGE = 0.1
-"""And so much more than the borrowing trait, as a share of its own gain: items of one domain predict
-each other a little better than the trait explains, also where the others measure it best."""
+"""And so much more than the borrowing trait, as a share of its own gain: items of one domain
+predict each other a little better than the trait explains, also where the others measure it best.
+"""
 
 Index = npt.NDArray[np.intp]
 

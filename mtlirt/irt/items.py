@@ -155,20 +155,17 @@ def item_derivatives(
     slope, intercept, guessing = items
     place = grid.first, grid.step
     if not items.guessed:
-        p0, p1, *entries = kernels.item_sums(statistics.histogram, *place, slope, intercept)
-        by_slope, by_intercept = statistics.products - p1, successes - p0
+        sums = kernels.item_sums(statistics.histogram, *place, slope, intercept)
+        by_slope, by_intercept = statistics.products - sums[1], successes - sums[0]
+        information = curvature = sums[4:1:-1]
     elif statistics.correct is None:
         raise ValueError("items with guessing need the histogram of successes")
     else:
         counts = statistics.histogram, statistics.correct
         sums = kernels.guessed_item_sums(*counts, *place, slope, intercept, guessing)
-        by_intercept, by_slope, *entries = sums
-    information, curvature = entries[:3], entries[-3:]
-    return ItemDerivatives(
-        np.stack([by_slope, by_intercept], axis=1),
-        np.stack(information[::-1], axis=1),
-        np.stack(curvature[::-1], axis=1),
-    )
+        by_intercept, by_slope = sums[:2]
+        information, curvature = sums[4:1:-1], sums[7:4:-1]
+    return ItemDerivatives(np.stack([by_slope, by_intercept]).T, information.T, curvature.T)
 
 
 def newton_steps(
@@ -179,33 +176,10 @@ def newton_steps(
     Where the log posterior is more curved along a step than expected, as it may be with guessing,
     the step ends at the top of the parabola. An intercept that would go beyond `LIMIT` stays.
     """
-    aa, ad, dd = found.information.T
-    gradient_a, gradient_d = found.gradient.T
-    gradient_a = gradient_a - prior.precision * (items.slope - prior.mean)
-    curvature = aa + prior.precision
-    determinant = curvature * dd - ad**2
-    free = ~held & (determinant > 0.0)
-    divisor = np.where(free, determinant, 1.0)
-    step_a = np.where(free, (dd * gradient_a - ad * gradient_d) / divisor, 0.0)
-    step_d = np.where(free, (curvature * gradient_d - ad * gradient_a) / divisor, 0.0)
-    pinned = free & (np.abs(items.intercept) >= LIMIT) & (items.intercept * step_d > 0.0)
-    step_a = np.where(pinned, gradient_a / np.where(pinned, curvature, 1.0), step_a)
-    step_d = np.where(pinned, 0.0, step_d)
-    excess = excess_curvature(found, step_a, step_d, prior)
-    return step_a / excess, step_d / excess
-
-
-def excess_curvature(
-    found: ItemDerivatives, step_a: Float, step_d: Float, prior: SlopePrior
-) -> Float:
-    """Actual over expected curvature of the log posterior along steps, 1 or more, by item."""
-    size = np.maximum(np.maximum(np.abs(step_a), np.abs(step_d)), 1e-300)
-    u, v = step_a / size, step_d / size
-    expected, actual = (
-        (aa + prior.precision) * u**2 + 2.0 * ad * u * v + dd * v**2
-        for aa, ad, dd in (found.information.T, found.curvature.T)
+    gradient, information, curvature = (np.ascontiguousarray(part.T) for part in found)
+    return kernels.newton_steps(
+        gradient, information, curvature, items.slope, items.intercept, held, *prior, LIMIT
     )
-    return np.asarray(np.maximum(actual / np.where(expected > 0.0, expected, np.inf), 1.0))
 
 
 def statistics_of(statistics: ItemStatistics, some: npt.NDArray[np.int64]) -> ItemStatistics:
@@ -249,23 +223,19 @@ def update_items(
     """
     everyone = added_statistics(statistics)
     occupied = np.flatnonzero(everyone.histogram.any(axis=1))
-    ends = (grid.first + np.array([occupied[0], occupied[-1]])) * grid.step
+    ends = (grid.first + occupied[0]) * grid.step, (grid.first + occupied[-1]) * grid.step
     slope, intercept = items.slope.copy(), items.intercept.copy()
     information = np.zeros((len(slope), 3))
-    open_items = np.arange(len(slope))
+    some, left = everyone, np.arange(len(slope))
     for _ in range(MOST_STEPS):
-        a, d = slope[open_items], intercept[open_items]
-        part = Items(a, d, items.guessing[open_items])
-        found = item_derivatives(
-            statistics_of(everyone, open_items), successes[open_items], part, grid
-        )
-        information[open_items] = found.information
-        step_a, step_d = newton_steps(found, part, held[open_items], prior)
-        r = np.abs(step_a[:, None] * ends + step_d[:, None]).max(axis=1)
-        shorten = np.where(r > 1e-8, np.log1p(r) / np.maximum(r, 1e-300), 1.0)
-        slope[open_items] = np.clip(a + shorten * step_a, -LIMIT, LIMIT)
-        intercept[open_items] = np.clip(d + shorten * step_d, -LIMIT, LIMIT)
-        open_items = open_items[r > LARGE_STEP]
-        if not len(open_items):
+        part = Items(slope[left], intercept[left], items.guessing[left])
+        found = item_derivatives(some, successes[left], part, grid)
+        steps = newton_steps(found, part, held[left], prior)
+        largest = kernels.take_steps(*steps, *ends, LIMIT, part.slope, part.intercept)
+        slope[left], intercept[left] = part.slope, part.intercept
+        information[left] = found.information
+        left = left[largest > LARGE_STEP]
+        if not len(left):
             break
+        some = statistics_of(everyone, left)
     return ItemUpdate(Items(slope, intercept, items.guessing), information)

@@ -30,6 +30,12 @@ MATTERS = 12.0
 COARSEST = 1.5
 """A posterior's nodes are moved closer where `sharpest` exceeds spacing^2 so many times."""
 
+RUN = 16
+"""Grid points that a loop takes at a time: a fixed number becomes vector instructions."""
+
+FAR = 1e300
+"""A curve's value beyond the ends of its grid."""
+
 REASSOCIATE = {"reassoc", "contract", "nsz", "arcp"}
 
 
@@ -70,6 +76,63 @@ def sigmoid(x: float) -> float:
     """1 / (1 + exp(-x)) without overflow."""
     e = np.exp(-abs(x))
     return float((1.0 if x >= 0.0 else e) / (1.0 + e))
+
+
+@inlined
+def falling_exponential(x: float) -> float:
+    """exp(x) for -64 < x <= 0, to 1e-13 relatively: (exp(x / 64 + 1/2) exp(-1/2))^64.
+
+    A polynomial and six squarings, which the compiler turns into vector instructions where the
+    library's exponential would be called point by point.
+    """
+    r = x * (1.0 / 64.0) + 0.5
+    square = r * r
+    fourth = square * square
+    value = (
+        (1.0 + r + square * (1 / 2 + r * (1 / 6)))
+        + fourth * ((1 / 24 + r * (1 / 120)) + square * (1 / 720 + r * (1 / 5040)))
+        + fourth
+        * fourth
+        * (
+            (1 / 40320 + r * (1 / 362880))
+            + square * (1 / 3628800 + r * (1 / 39916800))
+            + fourth * (1 / 479001600 + r * (1 / 6227020800))
+        )
+    )
+    value *= 0.6065306597126334
+    value *= value
+    value *= value
+    value *= value
+    value *= value
+    value *= value
+    return value * value
+
+
+@inlined
+def bounded_sigmoid(x: float) -> float:
+    """1 / (1 + exp(-x)), for x beyond 60 that of 60, in vector instructions."""
+    e = falling_exponential(max(-abs(x), -60.0))
+    return float((1.0 if x >= 0.0 else e) / (1.0 + e))
+
+
+@inlined
+def odds_ratios(slope: Float, step: float, out: Float) -> None:
+    """Write exp(-a step), by which exp(-(a theta + d)) changes from grid point to grid point."""
+    for j in range(slope.shape[0]):
+        out[j] = np.exp(-slope[j] * step)
+
+
+@inlined
+def odds_against(
+    k: int, theta: float, slope: Float, intercept: Float, ratio: Float, odds: Float
+) -> None:
+    """Carry exp(-(a theta + d)) from grid point k - 1 to k; computed afresh at every `RUN`-th."""
+    if k % RUN == 0:
+        for j in range(slope.shape[0]):
+            odds[j] = np.exp(-(slope[j] * theta + intercept[j]))
+    else:
+        for j in range(slope.shape[0]):
+            odds[j] *= ratio[j]
 
 
 @compiled
@@ -177,18 +240,20 @@ def softplus_sum(slope: Float, intercept: Float, first: int, count: int, step: f
     """Row sums of `softplus_table` without the table, shape (count,).
 
     The logarithm is taken of products of up to 512 factors 1 + exp(-abs(x)), each at most 2.
+    Cost: one division for each grid point and item.
     """
     items = slope.shape[0]
-    curve = np.zeros(count)
+    curve, odds, ratio = np.zeros(count), np.empty(items), np.empty(items)
+    odds_ratios(slope, step, ratio)
     for k in range(count):
         theta = (first + k) * step
+        odds_against(k, theta, slope, intercept, ratio, odds)
         total = 0.0
         for begin in range(0, items, 512):
             product = 1.0
             for j in range(begin, min(begin + 512, items)):
-                x = slope[j] * theta + intercept[j]
-                total += max(x, 0.0)
-                product *= 1.0 + np.exp(-abs(x))
+                total += max(slope[j] * theta + intercept[j], 0.0)
+                product *= 1.0 + min(odds[j], 1.0 / odds[j])
             total += np.log(product)
         curve[k] = total
     return curve
@@ -225,7 +290,9 @@ def information_bounds(slope: Float, intercept: Float, centres: Float, radius: F
     for k in range(centres.shape[0]):
         for j in range(slope.shape[0]):
             steep = abs(slope[j])
-            p = sigmoid(max(abs(slope[j] * centres[k] + intercept[j]) - radius[k] * steep, 0.0))
+            p = bounded_sigmoid(
+                max(abs(slope[j] * centres[k] + intercept[j]) - radius[k] * steep, 0.0)
+            )
             out[k] += steep * steep * p * (1.0 - p)
     return out
 
@@ -304,43 +371,6 @@ def masked_histogram(
 
 
 @inlined
-def density_of(log_density: float) -> float:
-    """exp(x) for -64 < x <= 0, to 2e-11 relatively: (exp(x / 64 + 1/4) exp(-1/4))^64.
-
-    A polynomial and six squarings, which the compiler turns into vector instructions where the
-    library's exponential would be called node by node.
-    """
-    r = log_density * (1.0 / 64.0) + 0.25
-    value = 1.0 + r * (
-        1.0
-        + r
-        * (
-            1 / 2
-            + r
-            * (
-                1 / 6
-                + r
-                * (
-                    1 / 24
-                    + r
-                    * (
-                        1 / 120
-                        + r * (1 / 720 + r * (1 / 5040 + r * (1 / 40320 + r * (1 / 362880))))
-                    )
-                )
-            )
-        )
-    )
-    value *= 0.7788007830714049
-    value *= value
-    value *= value
-    value *= value
-    value *= value
-    value *= value
-    return value * value
-
-
-@inlined
 def moments(gap: Float, low: int, high: int) -> tuple[float, float, float]:
     """Sum, mean and variance of the density exp(gap) on the nodes low .. high.
 
@@ -349,7 +379,7 @@ def moments(gap: Float, low: int, high: int) -> tuple[float, float, float]:
     """
     total, first_moment = 0.0, 0.0
     for k in range(low, high + 1):
-        gap[k] = density_of(gap[k])
+        gap[k] = falling_exponential(gap[k])
         total += gap[k]
         first_moment += gap[k] * (k - low)
     centre = first_moment / total
@@ -375,6 +405,12 @@ def sharpest(gap: Float, low: int, high: int) -> float:
     return worst
 
 
+@inlined
+def log_density(pull: float, precision: float, off: float, curve: float) -> float:
+    """Log of a posterior at a distance from its prior's mean, up to a constant."""
+    return pull * off - 0.5 * precision * off * off - curve
+
+
 @compiled
 def shared_curve_posteriors(
     score: Float,
@@ -383,7 +419,6 @@ def shared_curve_posteriors(
     step: float,
     prior_mean: Float,
     prior_variance: Float,
-    spacing: float,
     depth: float,
     mean: Float,
     variance: Float,
@@ -392,66 +427,70 @@ def shared_curve_posteriors(
 ) -> None:
     """Posterior of every trait where all models share one curve; see `traits.update_traits`.
 
-    The trapezoid rule runs over every ``stride``-th grid point out to where the density has
-    fallen by exp(-depth). Writes means, variances and log normalisers, and adds the posterior's
-    own nodes and weights to ``histogram``. Cost: about 20 exponentials a model.
+    The trapezoid rule runs over the grid points around the mode, out to where the density has
+    fallen by exp(-depth); it falls on both sides of its mode. Writes means, variances and log
+    normalisers, and adds the posterior's own weights to ``histogram``. Cost: about 20 exponentials
+    a model, 16 at a time.
     """
     count = curve.shape[0]
-    gap, middle = np.empty(2 * count + 1), count
+    padded = np.full(count + RUN, FAR)
+    padded[:count] = curve
+    deposited, weight = np.zeros(count + RUN), np.empty(count + RUN)
+    node = np.arange(RUN).astype(np.float64)
+    rise = np.diff(curve) / step
     for i in range(score.shape[0]):
         pull, centre, precision = score[i], prior_mean[i], 1.0 / prior_variance[i]
         low, high = 0, count - 1
         while low < high:
             half = (low + high) // 2
-            theta = (first + half + 0.5) * step
-            rise = step * (pull - precision * (theta - centre))
-            if rise > curve[half + 1] - curve[half]:
+            if pull - precision * ((first + half + 0.5) * step - centre) > rise[half]:
                 low = half + 1
             else:
                 high = half
         top = min(max(low, 1), count - 2)
-        bend = (curve[top + 1] - 2.0 * curve[top] + curve[top - 1]) / step**2 + precision
-        stride = max(1, int(spacing / (np.sqrt(bend) * step)))
-        theta = (first + top) * step
-        peak = pull * theta - curve[top] - 0.5 * precision * (theta - centre) ** 2
-        gap[middle] = 0.0
-        left, right, fine = 0, 0, False
-        while not fine:
-            left, right = 0, 0
-            while top + (left - 1) * stride >= 0:
-                left -= 1
-                g = top + left * stride
-                off = (first + g) * step - centre
-                gap[middle + left] = (
-                    pull * (off + centre) - curve[g] - 0.5 * precision * off * off - peak
-                )
-                if gap[middle + left] < -depth:
-                    break
-            while top + (right + 1) * stride < count:
-                right += 1
-                g = top + right * stride
-                off = (first + g) * step - centre
-                gap[middle + right] = (
-                    pull * (off + centre) - curve[g] - 0.5 * precision * off * off - peak
-                )
-                if gap[middle + right] < -depth:
-                    break
-            sharp = sharpest(gap, middle + left, middle + right)
-            fine = stride == 1 or sharp <= COARSEST * spacing**2
-            if not fine:
-                stride = max(1, min(stride - 1, int(stride * spacing / np.sqrt(sharp))))
-        while gap[middle + left] < -depth:
-            left += 1
-        while gap[middle + right] < -depth:
-            right -= 1
-        total, shift, spread = moments(gap, middle + left, middle + right)
-        for k in range(left, right + 1):
-            histogram[top + k * stride] += gap[middle + k]
-        mean[i] = (first + top + (left + shift) * stride) * step
-        variance[i] = spread * (stride * step) ** 2
+        bend = (rise[top] - rise[top - 1]) / step + precision
+        reach = int(np.sqrt(2.0 * depth / bend) / step) + 2
+        peak = log_density(pull, precision, (first + top) * step - centre, curve[top])
+        start, stop = max(top - reach, 0), min(top + reach, count - 1)
+        while start > 0:
+            off = (first + start) * step - centre
+            if log_density(pull, precision, off, curve[start]) - peak < -depth:
+                break
+            start = max(start - reach, 0)
+        while stop < count - 1:
+            off = (first + stop) * step - centre
+            if log_density(pull, precision, off, curve[stop]) - peak < -depth:
+                break
+            stop = min(stop + reach, count - 1)
+        total, first_moment, second_moment = 0.0, 0.0, 0.0
+        quadratic = -0.5 * precision * step * step
+        for begin in range(start, stop + 1, RUN):
+            off = (first + begin) * step - centre
+            constant = log_density(pull, precision, off, peak)
+            linear = (pull - precision * off) * step
+            height, share = padded[begin : begin + RUN], weight[begin : begin + RUN]
+            for k in range(RUN):
+                gap = constant + node[k] * (linear + node[k] * quadratic) - height[k]
+                density = falling_exponential(max(gap, -60.0))
+                density = density if gap >= -depth else 0.0
+                place = node[k] + (begin - top)
+                share[k] = density
+                total += density
+                first_moment += density * place
+                second_moment += density * place * place
+        scale = 1.0 / total
+        for begin in range(start, stop + 1, RUN):
+            sums, share = deposited[begin : begin + RUN], weight[begin : begin + RUN]
+            for k in range(RUN):
+                sums[k] += share[k] * scale
+        shift = first_moment * scale
+        mean[i] = (first + top + shift) * step
+        variance[i] = (second_moment * scale - shift * shift) * step * step
         log_normaliser[i] = (
-            peak + np.log(total * stride * step) + 0.5 * np.log(precision / (2.0 * np.pi))
+            peak + np.log(total * step) + 0.5 * np.log(precision / (2.0 * np.pi)) + pull * centre
         )
+    for k in range(count):
+        histogram[k] += deposited[k]
 
 
 @compiled
@@ -534,37 +573,49 @@ def own_curve_posteriors(
     return open_windows
 
 
+@inlined
+def attempts_at(histogram: Float, k: int, out: Float) -> bool:
+    """Write the attempts at grid point k by item to ``out``; whether there are any."""
+    some = 0.0
+    if histogram.shape[1] == 1:
+        some = histogram[k, 0]
+        for j in range(out.shape[0]):
+            out[j] = some
+    else:
+        for j in range(out.shape[0]):
+            out[j] = histogram[k, j]
+            some += out[j]
+    return some > 0.0
+
+
 @compiled
-def item_sums(
-    histogram: Float, first: int, step: float, slope: Float, intercept: Float
-) -> tuple[Float, Float, Float, Float, Float]:
+def item_sums(histogram: Float, first: int, step: float, slope: Float, intercept: Float) -> Float:
     """Expected successes and information of every item under the histogram of attempts.
 
-    ``histogram`` has shape (count, items), or (count, 1) where all items share it. Returns the
-    sums over the grid of n P, n P theta, n P(1-P), n P(1-P) theta and n P(1-P) theta^2.
-    Cost: one exponential for each occupied grid point and item.
+    ``histogram`` has shape (count, items), or (count, 1) where all items share it. Returns, in
+    rows, the sums over the grid of n P, n P theta, n P(1-P), n P(1-P) theta and n P(1-P) theta^2.
+    Cost: one division for each occupied grid point and item.
     """
     count, items = histogram.shape[0], slope.shape[0]
-    shared = histogram.shape[1] == 1
-    p0, p1 = np.zeros(items), np.zeros(items)
-    w0, w1, w2 = np.zeros(items), np.zeros(items), np.zeros(items)
+    sums = np.zeros((5, items))
+    p0, p1, w0, w1, w2 = sums[0], sums[1], sums[2], sums[3], sums[4]
+    odds, ratio, attempts = np.empty(items), np.empty(items), np.empty(items)
+    odds_ratios(slope, step, ratio)
     for k in range(count):
-        if shared and histogram[k, 0] == 0.0:
-            continue
         theta = (first + k) * step
+        odds_against(k, theta, slope, intercept, ratio, odds)
+        if not attempts_at(histogram, k, attempts):
+            continue
         for j in range(items):
-            n = histogram[k, 0] if shared else histogram[k, j]
-            if n == 0.0:
-                continue
-            p = sigmoid(slope[j] * theta + intercept[j])
-            expected = n * p
+            p = 1.0 / (1.0 + odds[j])
+            expected = attempts[j] * p
             info = expected * (1.0 - p)
             p0[j] += expected
             p1[j] += expected * theta
             w0[j] += info
             w1[j] += info * theta
             w2[j] += info * theta * theta
-    return p0, p1, w0, w1, w2
+    return sums
 
 
 @compiled
@@ -576,28 +627,27 @@ def guessed_item_sums(
     slope: Float,
     intercept: Float,
     guessing: Float,
-) -> tuple[Float, Float, Float, Float, Float, Float, Float, Float]:
+) -> Float:
     """Gradient, information and curvature of items that may be guessed.
 
     Of n attempts and r successes, shape (count, items), q r are guesses, q = c (1 - sigma)/P.
-    Returns the sums over the grid of r (1 - q) - n sigma times 1 and theta, of the expected
-    information n (1 - c) sigma (1 - sigma)(1 - q) times 1, theta and theta^2, and likewise of the
-    curvature n sigma (1 - sigma) - r q (1 - q). Cost: two exponentials for each occupied grid
+    Returns, in rows, the sums over the grid of r (1 - q) - n sigma times 1 and theta, of the
+    expected information n (1 - c) sigma (1 - sigma)(1 - q) times 1, theta and theta^2, and
+    likewise of the curvature n sigma (1 - sigma) - r q (1 - q). Cost: two divisions for each grid
     point and item.
     """
     count, items = attempts.shape
-    log_guessing = np.log(guessing)
-    g0, g1 = np.zeros(items), np.zeros(items)
-    w0, w1, w2 = np.zeros(items), np.zeros(items), np.zeros(items)
-    v0, v1, v2 = np.zeros(items), np.zeros(items), np.zeros(items)
+    sums = np.zeros((8, items))
+    g0, g1, w0, w1, w2 = sums[0], sums[1], sums[2], sums[3], sums[4]
+    v0, v1, v2 = sums[5], sums[6], sums[7]
+    odds, ratio = np.empty(items), np.empty(items)
+    odds_ratios(slope, step, ratio)
     for k in range(count):
         theta = (first + k) * step
+        odds_against(k, theta, slope, intercept, ratio, odds)
         for j in range(items):
-            n = attempts[k, j]
-            if n == 0.0:
-                continue
-            eta = slope[j] * theta + intercept[j]
-            p, known = sigmoid(eta), sigmoid(eta - log_guessing[j])
+            p, n = 1.0 / (1.0 + odds[j]), attempts[k, j]
+            known = 1.0 / (1.0 + guessing[j] * odds[j]) if guessing[j] > 0.0 else 1.0
             plain, knows = n * p * (1.0 - p), known * successes[k, j]
             excess = knows - n * p
             info = (1.0 - guessing[j]) * plain * known
@@ -610,7 +660,70 @@ def guessed_item_sums(
             v0[j] += curvature
             v1[j] += curvature * theta
             v2[j] += curvature * theta * theta
-    return g0, g1, w0, w1, w2, v0, v1, v2
+    return sums
+
+
+@compiled
+def newton_steps(
+    gradient: Float,
+    information: Float,
+    curvature: Float,
+    slope: Float,
+    intercept: Float,
+    held: npt.NDArray[np.bool_],
+    prior_mean: float,
+    prior_precision: float,
+    limit: float,
+) -> tuple[Float, Float]:
+    """Steps of slopes and intercepts; see `items.newton_steps`. Rows are a, d, or aa, ad, dd."""
+    items = slope.shape[0]
+    steps_a, steps_d = np.zeros(items), np.zeros(items)
+    for j in range(items):
+        aa, ad, dd = information[0, j] + prior_precision, information[1, j], information[2, j]
+        determinant = aa * dd - ad * ad
+        if held[j] or not determinant > 0.0:
+            continue
+        by_a = gradient[0, j] - prior_precision * (slope[j] - prior_mean)
+        by_d = gradient[1, j]
+        step_a = (dd * by_a - ad * by_d) / determinant
+        step_d = (aa * by_d - ad * by_a) / determinant
+        if abs(intercept[j]) >= limit and intercept[j] * step_d > 0.0:
+            step_a, step_d = by_a / aa, 0.0
+        size = max(max(abs(step_a), abs(step_d)), 1e-300)
+        u, v = step_a / size, step_d / size
+        expected = aa * u * u + 2.0 * ad * u * v + dd * v * v
+        actual = (
+            (curvature[0, j] + prior_precision) * u * u
+            + 2.0 * curvature[1, j] * u * v
+            + curvature[2, j] * v * v
+        )
+        excess = max(actual / expected, 1.0) if expected > 0.0 else 1.0
+        steps_a[j], steps_d[j] = step_a / excess, step_d / excess
+    return steps_a, steps_d
+
+
+@compiled
+def take_steps(
+    steps_a: Float,
+    steps_d: Float,
+    low: float,
+    high: float,
+    limit: float,
+    slope: Float,
+    intercept: Float,
+) -> Float:
+    """Move items along their steps, shortened by log(1 + r)/r; returns r.
+
+    r is the largest change of a logit at the two ends of the grid.
+    """
+    reach = np.empty(slope.shape[0])
+    for j in range(slope.shape[0]):
+        r = max(abs(steps_a[j] * low + steps_d[j]), abs(steps_a[j] * high + steps_d[j]))
+        shorten = np.log1p(r) / r if r > 1e-8 else 1.0
+        slope[j] = min(max(slope[j] + shorten * steps_a[j], -limit), limit)
+        intercept[j] = min(max(intercept[j] + shorten * steps_d[j], -limit), limit)
+        reach[j] = r
+    return reach
 
 
 @compiled

@@ -117,7 +117,6 @@ def shared_curve_posterior(
         grid.step,
         cavity.mean,
         cavity.variance,
-        quadrature.spacing,
         quadrature.depth,
         mean,
         variance,
