@@ -30,6 +30,7 @@ from mtlirt.irt.blocks import ResponseBlock, count_block
 from mtlirt.irt.common_slope import LeftOut, common_slope_gains
 from mtlirt.irt.curves import FITTING, Items
 from mtlirt.irt.kernels import Float, column_products
+from mtlirt.irt.residuals import residual_dimension
 from mtlirt.irt.slopes import NO_PRIOR, SlopePrior, pooled_prior
 from mtlirt.irt.traits import Cavity, combined
 
@@ -51,6 +52,10 @@ EDGE = 0.1
 """And so much more than the borrowing trait, as a share of its own gain: items of one domain
 predict each other a little better than the trait explains, also where the others measure it best.
 """
+
+STRUCTURE = 1.1
+"""Where residuals have no larger `residual_dimension`, one trait explains a domain's responses, and
+its own could not do better."""
 
 Index = npt.NDArray[np.intp]
 
@@ -81,7 +86,9 @@ def judged_pooling(
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Leave items of every tied domain out, to judge how its items are best found.
 
-    Costs about as much as a fit of `MOST_MODELS`, of fewer where domains are long.
+    Costs about as much as a fit of `MOST_MODELS`, of fewer where domains are long; hardly anything
+    for domains whose residuals have no structure (`STRUCTURE`), which are not judged if their
+    responses weigh more than the prior and most slopes have one sign.
 
     Returns
     -------
@@ -118,8 +125,11 @@ def judged_pooling(
             Rival(state.items[t], state.slope_priors[t], borrowed, 0),
             Rival(anew, pool, nothing, FIRST_REPEATS),
         ]
+        traits, slopes = None, state.items[t].slope
+        if state.precision[rows, t].mean() > 1.0 and abs(slopes.sum()) > 0.5 * abs(slopes).sum():
+            traits = combined(borrowed, state.precision[rows, t], state.shift[rows, t])[0]
         judged.append(t)
-        calls.append((chunk_rows(sample, [len(part) for part in domain.takers]), rivals))
+        calls.append((chunk_rows(sample, [len(part) for part in domain.takers]), rivals, traits))
         unit[t] = np.log(len(rows))
     found = run_steps(executor, gains_step, [domains[t] for t in judged], calls)
     for t, gains in zip(judged, found, strict=True):
@@ -151,6 +161,7 @@ def gains_step(
     blocks: Sequence[Sequence[Any]],
     rows: Sequence[Index],
     rivals: Sequence[Rival],
+    traits: Float | None,
 ) -> list[float]:
     """What each rival gains on left-out items; the domain's sample is brought together for that.
 
@@ -158,17 +169,22 @@ def gains_step(
     ----------
     rows
         Of each model chunk, the rows in the sample.
+    traits
+        Of the sample's models, by the first rival; None if residuals are not to be looked at.
     """
     calls = [(block, part) for row, part in zip(blocks, rows, strict=True) for block in row]
     parts = grid_of(executor.submit_all(ResponseBlock.take, calls), len(blocks[0]))
-    gains: list[float] = executor.gather([executor.submit(rivals_gains, parts, rivals)])[0]
+    gains: list[float] = executor.gather([executor.submit(rivals_gains, parts, rivals, traits)])[0]
     return gains
 
 
-def rivals_gains(parts: Sequence[Sequence[ResponseBlock]], rivals: Sequence[Rival]) -> list[float]:
+def rivals_gains(
+    parts: Sequence[Sequence[ResponseBlock]], rivals: Sequence[Rival], traits: Float | None
+) -> list[float]:
     """Fit a domain without each fold of its items, in the way of each rival.
 
-    Gains are nan where too few of its items tell the sample's models apart.
+    Gains are nan where too few of its items tell the sample's models apart, or the traits explain
+    their responses.
     """
     whole = ResponseBlock.joined(parts)
     counts = count_block(whole)
@@ -176,6 +192,10 @@ def rivals_gains(parts: Sequence[Sequence[ResponseBlock]], rivals: Sequence[Riva
     if informative.sum() < FOLDS:
         return [np.nan] * len(rivals)
     whole = whole.columns(informative)
+    if traits is not None:
+        first = some_items(rivals[0].items, informative)
+        if residual_dimension(whole, first, traits) <= STRUCTURE:
+            return [np.nan] * len(rivals)
     share = (counts.item_successes / np.maximum(counts.item_attempts, 1))[informative]
     follows = column_products(whole.responses, rivals[0].cavity.mean)
     fold = np.empty(len(share), np.intp)

@@ -157,6 +157,7 @@ def test_a_domain_keyed_the_other_way_round_throughout_keeps_its_sign(unclear):
 
 def test_the_models_that_judge_do_not_depend_on_their_order(torn, monkeypatch):
     monkeypatch.setattr(pooling, "MOST_MODELS", 150)
+    monkeypatch.setattr(pooling, "STRUCTURE", 0.0)  # every domain is judged
     blocks = torn[0]
     rows = np.random.default_rng(6).permutation(len(torn[1]))
     columns = {name: np.random.default_rng(7).permutation(b.shape[1]) for name, b in blocks.items()}
@@ -173,6 +174,22 @@ def test_the_models_that_judge_do_not_depend_on_their_order(torn, monkeypatch):
     fitted({name: block[rows][:, columns[name]] for name, block in blocks.items()})
     assert len(seen) == 20
     np.testing.assert_allclose(seen[10:], seen[:10], rtol=1e-6, atol=1e-9)
+
+
+def test_domains_that_one_trait_explains_are_not_judged(torn, adapted, monkeypatch):
+    judged = []
+    left_out = pooling.left_out
+
+    def noted(whole, *others):
+        judged.append(whole.responses.shape[1])
+        return left_out(whole, *others)
+
+    monkeypatch.setattr(pooling, "left_out", noted)
+    again = fitted(torn[0])
+    assert judged == [17] * 2 * pooling.FOLDS  # the torn domain alone
+    monkeypatch.setattr(pooling, "STRUCTURE", 0.0)
+    pd.testing.assert_frame_equal(fitted(torn[0]).traits, again.traits)
+    assert len(judged) == 12 * pooling.FOLDS
 
 
 def test_separate_domains_are_their_own():
