@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mtlirt.irt import kernels
+from mtlirt.irt.factor_kernel import factor_posteriors
 from mtlirt.irt.kernels import Float
 
 PRIOR_MODELS = 5.0
@@ -133,7 +133,7 @@ def factor_posterior(
     r = representation.rank
     factors, covariance = np.empty((models, r)), np.empty((models, r, r))
     mean, variance = np.empty((models, domains)), np.empty((models, domains))
-    log_integral = kernels.factor_posteriors(
+    log_integral = factor_posteriors(
         precision, shift, *representation, factors, covariance, mean, variance
     )
     return FactorPosterior(factors, covariance, mean, variance, log_integral)
