@@ -14,28 +14,28 @@ from mtlirt.irt.kernels import RUN, Float, compiled, inlined
 
 @inlined
 def fill(out: Float, value: float) -> None:
-    """out = value."""
+    """Set out to value."""
     for k in range(RUN):
         out[k] = value
 
 
 @inlined
 def add(out: Float, factor: float, x: Float) -> None:
-    """out += factor x."""
+    """Add factor x to out."""
     for k in range(RUN):
         out[k] += factor * x[k]
 
 
 @inlined
 def subtract(out: Float, x: Float, y: Float) -> None:
-    """out -= x y."""
+    """Take x y from out."""
     for k in range(RUN):
         out[k] -= x[k] * y[k]
 
 
 @inlined
 def multiply(out: Float, x: Float) -> None:
-    """out *= x."""
+    """Multiply out by x."""
     for k in range(RUN):
         out[k] *= x[k]
 
