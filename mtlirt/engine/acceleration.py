@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.linalg import norm
 
@@ -28,9 +30,18 @@ class Anderson:
     made the residual grow much is answered by a plain one and a new start.
     """
 
-    def __init__(self) -> None:
-        self._points: list[Float] = []
-        self._residuals: list[Float] = []
+    def __init__(self, points: Sequence[Float] = (), residuals: Sequence[Float] = ()) -> None:
+        self._points = list(points)
+        self._residuals = list(residuals)
+
+    @property
+    def iterates(self) -> tuple[list[Float], list[Float]]:
+        """The earlier points and their residuals, from which another goes on like this one."""
+        return list(self._points), list(self._residuals)
+
+    def copy(self) -> Anderson:
+        """Another that remembers the same."""
+        return Anderson(*self.iterates)
 
     def forget(self) -> None:
         """Start anew."""

@@ -11,8 +11,10 @@ from mtlirt.cluster.executor import Executor
 from mtlirt.engine.events import Listener
 from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import PlacedDomain
+from mtlirt.engine.progress import Progress
 from mtlirt.engine.rounds import run_rounds
 from mtlirt.engine.scoring import score_models
+from mtlirt.engine.state import start
 from mtlirt.engine.tables import (
     domain_table,
     general_trait,
@@ -43,7 +45,9 @@ def marginal_fit(
 ) -> Fit:
     """Fit by marginal maximum likelihood, then score the models with the items found."""
     domains = list(domains)
-    state, history = run_rounds(executor, domains, options, listener)
+    begin = Progress.of(start(domains, options))
+    progress = run_rounds(executor, domains, options, begin, listener)
+    state, history = progress.last, progress.history
     representation = canonical(state.representation)
     covariances = [
         covariance(information, prior, held)

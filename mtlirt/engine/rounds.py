@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -17,8 +18,9 @@ from mtlirt.engine.events import RoundEvent, RoundListener
 from mtlirt.engine.factors import takers_cavities
 from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import PlacedDomain
+from mtlirt.engine.progress import Progress, unkept
 from mtlirt.engine.revision import revised_pooling, revised_rank
-from mtlirt.engine.state import State, start
+from mtlirt.engine.state import State
 from mtlirt.engine.steps import run_steps
 from mtlirt.engine.traits import DomainTask
 from mtlirt.irt.curves import FITTING
@@ -38,6 +40,114 @@ FLATNESS_ROUNDS = 25
 REVISION_ROUND = 15
 """Pooling, and then the rank, are chosen on convergence, or after so many rounds without:
 domains torn between two traits converge slowly."""
+
+REVISIONS = (revised_pooling, revised_rank)
+"""What estimator `marginal` chooses once, in this order."""
+
+
+def run_rounds(
+    executor: Executor,
+    domains: list[PlacedDomain],
+    options: FitOptions,
+    progress: Progress,
+    listener: RoundListener,
+    keep: Callable[[Progress], None] = unkept,
+) -> Progress:
+    """Alternate until converged or out of rounds.
+
+    A round costs two passes over every domain's responses for each of `options.repeats`, and a
+    shared step of models x domains x rank^2.
+
+    Parameters
+    ----------
+    progress
+        Where to begin or go on.
+    listener, keep
+        Called after every round: what it did, and where the alternation stands.
+    """
+    while not progress.converged and len(progress.history) < options.max_rounds:
+        progress = next_round(executor, domains, options, progress)
+        listener(progress.history[-1])
+        keep(progress)
+    return progress
+
+
+def next_round(
+    executor: Executor, domains: list[PlacedDomain], options: FitOptions, progress: Progress
+) -> Progress:
+    """One round more."""
+    began = time.perf_counter()
+    state, number = progress.state, len(progress.history) + 1
+    priors = takers_cavities(
+        executor.here, state.precision, state.shift, state.representation, state.alone
+    )
+    ridge = marginal.ridges(domains, state)
+    calls = [
+        domain_call(domain, t, state, priors, ridge, options.repeats)
+        for t, domain in enumerate(domains)
+    ]
+    updates = run_steps(executor, domain_step, domains, calls)
+    between = time.perf_counter()
+    since = number - progress.revised_in
+    shared = marginal.shared_step(executor.here, domains, state, updates, ridge, since, options)
+    change = largest_change(state, shared.state)
+    settled = change <= options.tolerance and still(progress, shared.objective, options.tolerance)
+    flat = np.zeros(len(domains), bool)
+    if options.priors and (settled or number % FLATNESS_ROUNDS == 0):
+        flat = newly_flat(domains, state, updates, priors, ridge)
+    revised, revisions = shared.state, progress.revisions
+    if (settled or since >= REVISION_ROUND) and not flat.any():
+        revised, revisions = revision(executor, domains, shared.state, revisions, options)
+    changed = revised is not shared.state
+    event = RoundEvent(
+        number,
+        shared.objective,
+        change,
+        shared.state.representation.rank,
+        0,
+        between - began,
+        time.perf_counter() - between,
+        settled and not flat.any() and not changed,
+    )
+    memory = Anderson()
+    if changed:
+        after = revised
+    elif flat.any():
+        after = marginal.flatten(domains, shared.state, flat)
+    elif event.converged or change > LINEAR:
+        after = shared.state
+    else:
+        memory = progress.memory.copy()
+        after = accelerated(memory, state, shared.state)
+    return Progress(
+        after,
+        shared.state,
+        memory,
+        revisions,
+        number if changed else progress.revised_in,
+        (*progress.history, event),
+    )
+
+
+def still(progress: Progress, objective: float, tolerance: float) -> bool:
+    """Whether the objective stands still."""
+    gain = objective - (progress.history[-1].objective if progress.history else -np.inf)
+    return bool(abs(gain) <= tolerance * max(1e-3 * abs(objective), STILL_NATS))
+
+
+def revision(
+    executor: Executor,
+    domains: list[PlacedDomain],
+    state: State,
+    done: int,
+    options: FitOptions,
+) -> tuple[State, int]:
+    """The state after the next revision that changes it, or itself, and how many are done."""
+    revised = state
+    while options.estimator == "marginal" and done < len(REVISIONS) and revised is state:
+        revised = REVISIONS[done](executor, domains, state, options)
+        done += 1
+    return revised, done
 
 
 def largest_change(before: State, after: State) -> float:
@@ -83,82 +193,6 @@ def iterate(state: State, t: int) -> Float:
     prior, items = state.slope_priors[t], state.items[t]
     log_precision = np.log(prior.precision) if prior.precision > 0.0 else 0.0
     return np.concatenate([items.slope, items.intercept, [prior.mean, log_precision]])
-
-
-def run_rounds(
-    executor: Executor,
-    domains: list[PlacedDomain],
-    options: FitOptions,
-    listener: RoundListener,
-) -> tuple[State, list[RoundEvent]]:
-    """Alternate until converged or out of rounds; the state and the history.
-
-    A round costs two passes over every domain's responses for each of `options.repeats`, and a
-    shared step of models x domains x rank^2.
-    """
-    state = start(domains, options)
-    memory = Anderson()
-    revisions = [revised_pooling, revised_rank] if options.estimator == "marginal" else []
-    revised_in = 0
-    history: list[RoundEvent] = []
-    for number in range(1, options.max_rounds + 1):
-        began = time.perf_counter()
-        priors = takers_cavities(
-            executor.here, state.precision, state.shift, state.representation, state.alone
-        )
-        ridge = marginal.ridges(domains, state)
-        calls = [
-            domain_call(domain, t, state, priors, ridge, options.repeats)
-            for t, domain in enumerate(domains)
-        ]
-        updates = run_steps(executor, domain_step, domains, calls)
-        between = time.perf_counter()
-        shared = marginal.shared_step(
-            executor.here, domains, state, updates, ridge, number - revised_in, options
-        )
-        change = largest_change(state, shared.state)
-        gain = shared.objective - (history[-1].objective if history else -np.inf)
-        room = max(1e-3 * abs(shared.objective), STILL_NATS)
-        still = abs(gain) <= options.tolerance * room
-        settled = still and change <= options.tolerance
-        flat = np.zeros(len(domains), bool)
-        if options.priors and (settled or number % FLATNESS_ROUNDS == 0):
-            flat = newly_flat(domains, state, updates, priors, ridge)
-        revised = shared.state
-        due = settled or number - revised_in >= REVISION_ROUND
-        while revisions and revised is shared.state and due:
-            if flat.any():
-                break
-            revise = revisions.pop(0)
-            revised = revise(executor, domains, shared.state, options)
-        if revised is not shared.state:
-            revised_in = number
-        event = RoundEvent(
-            number,
-            shared.objective,
-            change,
-            shared.state.representation.rank,
-            0,
-            between - began,
-            time.perf_counter() - between,
-            settled and not flat.any() and revised is shared.state,
-        )
-        history.append(event)
-        listener(event)
-        if event.converged:
-            return shared.state, history
-        if change > LINEAR:
-            memory.forget()
-            state = shared.state
-        else:
-            state = accelerated(memory, state, shared.state)
-        if flat.any():
-            state = marginal.flatten(domains, state, flat)
-            memory.forget()
-        if revised is not shared.state:
-            state = revised
-            memory.forget()
-    return shared.state, history
 
 
 def domain_call(

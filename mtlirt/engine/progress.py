@@ -1,0 +1,149 @@
+"""Where an alternation stands: all that its next round depends on, also as plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mtlirt.engine.acceleration import Anderson
+from mtlirt.engine.events import RoundEvent
+from mtlirt.engine.placement import PlacedDomain
+from mtlirt.engine.state import State
+from mtlirt.irt.curves import Items
+from mtlirt.irt.representation import Representation
+from mtlirt.irt.slopes import SlopePrior
+
+Arrays = Mapping[str, npt.NDArray[np.generic]]
+
+EVENT_TYPES = (int, float, float, int, int, float, float, bool)
+"""Of the fields of a `RoundEvent`."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where rounds stand; a fit that goes on from here ends as if it had not stopped.
+
+    Attributes
+    ----------
+    state
+        Where the next round begins.
+    last
+        What the last round came to.
+    memory
+        Of the acceleration.
+    revisions
+        How many of `rounds.REVISIONS` are done.
+    revised_in
+        The round that the last change of those ended; 0 before any.
+    history
+        Of all rounds so far.
+    """
+
+    state: State
+    last: State
+    memory: Anderson = field(default_factory=Anderson)
+    revisions: int = 0
+    revised_in: int = 0
+    history: tuple[RoundEvent, ...] = ()
+
+    @classmethod
+    def of(cls, state: State) -> Progress:
+        """Before the first round."""
+        return cls(state, state)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the last round was the last."""
+        return bool(self.history) and self.history[-1].converged
+
+    def arrays(self) -> dict[str, npt.NDArray[np.generic]]:
+        """All of it as arrays of numbers, by name."""
+        points, residuals = self.memory.iterates
+        counts = np.array([self.revisions, self.revised_in], np.int64)
+        history = np.array([astuple(event) for event in self.history], np.float64)
+        return {
+            **state_arrays("state", self.state),
+            **state_arrays("last", self.last),
+            "memory.points": np.array(points, np.float64),
+            "memory.residuals": np.array(residuals, np.float64),
+            "counts": counts,
+            "history": history.reshape(len(self.history), len(EVENT_TYPES)),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, domains: Sequence[PlacedDomain]) -> Progress:
+        """Back from `arrays`, for the same responses.
+
+        Raises
+        ------
+        ValueError
+            If they are not of these domains, items and models.
+        """
+        history = tuple(
+            RoundEvent(*(kind(value) for kind, value in zip(EVENT_TYPES, row, strict=True)))
+            for row in arrays["history"]
+        )
+        revisions, revised_in = (int(count) for count in arrays["counts"])
+        memory = Anderson(list(arrays["memory.points"]), list(arrays["memory.residuals"]))
+        state, last = (state_from(name, arrays, domains) for name in ("state", "last"))
+        return cls(state, last, memory, revisions, revised_in, history)
+
+
+def state_arrays(name: str, state: State) -> dict[str, npt.NDArray[np.generic]]:
+    """A state as arrays, those of all items one after another."""
+    parts = {
+        "slope": np.concatenate([part.slope for part in state.items]),
+        "intercept": np.concatenate([part.intercept for part in state.items]),
+        "information": np.concatenate(state.information),
+        "held": np.concatenate(state.held),
+        "slope_priors": np.array(state.slope_priors),
+        "precision": state.precision,
+        "shift": state.shift,
+        "centre": state.representation.centre,
+        "loadings": state.representation.loadings,
+        "uniqueness": state.representation.uniqueness,
+        "alone": state.alone,
+        "unsigned": state.unsigned,
+    }
+    return {f"{name}.{part}": array for part, array in parts.items()}
+
+
+def state_from(name: str, arrays: Arrays, domains: Sequence[PlacedDomain]) -> State:
+    """A state back from its arrays."""
+    found: dict[str, npt.NDArray[Any]] = {
+        part.removeprefix(f"{name}."): array
+        for part, array in arrays.items()
+        if part.startswith(f"{name}.")
+    }
+    shape = len(domains[0].answered), len(domains)
+    ends = np.cumsum([len(domain.cells) for domain in domains])
+    if found["precision"].shape != shape or len(found["slope"]) != ends[-1]:
+        raise ValueError(
+            f"{found['precision'].shape} models and domains with {len(found['slope'])} items, "
+            f"expected {shape} with {ends[-1]}"
+        )
+    slope, intercept, information, held = (
+        np.split(found[part], ends[:-1]) for part in ("slope", "intercept", "information", "held")
+    )
+    return State(
+        tuple(
+            Items(a, d, domain.guessing)
+            for a, d, domain in zip(slope, intercept, domains, strict=True)
+        ),
+        tuple(information),
+        tuple(SlopePrior(float(mean), float(weight)) for mean, weight in found["slope_priors"]),
+        tuple(held),
+        found["precision"],
+        found["shift"],
+        Representation(found["centre"], found["loadings"], found["uniqueness"]),
+        found["alone"],
+        found["unsigned"],
+    )
+
+
+def unkept(progress: Progress) -> None:
+    """Keep nothing of it."""
