@@ -82,6 +82,13 @@ def fit(
             help="Threads in all, or of each worker, if not one a core.", show_default=False
         ),
     ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on where an earlier run of this fit was broken off (marginal, separate).",
+        ),
+    ] = False,
     top: Annotated[int, typer.Option(min=1, help="Models to print.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -104,7 +111,7 @@ def fit(
     )
     cluster = ClusterOptions(scheduler, workers, threads)
     with fit_progress() as listener:
-        done = refit(store, snapshots, options, cluster, listener)
+        done = refit(store, snapshots, options, cluster, listener, resume)
     print_refit(done, top, as_json)
 
 

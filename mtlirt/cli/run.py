@@ -15,6 +15,10 @@ def run_job(
     job: Annotated[
         Path, typer.Argument(metavar="JOB", help="A job file (TOML).", show_default=False)
     ],
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on where an earlier run of this job was broken off."),
+    ] = False,
     top: Annotated[int, typer.Option(min=1, help="Models to print.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -30,5 +34,6 @@ def run_job(
             asked.fit.options,
             asked.cluster.options,
             listener,
+            resume,
         )
     print_refit(done, top, as_json)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mtlirt.engine.events import Listener, PathEvent, RoundEvent
+    from mtlirt.engine.events import Event, Listener
 
 
 def warn(message: str) -> None:
@@ -31,10 +31,13 @@ def fit_progress() -> Iterator[Listener]:
         yield lambda event: progress.update(task, description=progress_line(event))
 
 
-def progress_line(event: RoundEvent | PathEvent) -> str:
+def progress_line(event: Event) -> str:
     """An event on one line."""
-    from mtlirt.engine.events import PathEvent
+    from mtlirt.engine.events import PathEvent, ResumeEvent
 
+    if isinstance(event, ResumeEvent):
+        done = f"going on after round {event.rounds}"
+        return done if event.rounds else "nothing to go on with: beginning anew"
     if isinstance(event, PathEvent):
         return f"fold {event.fold}: penalty {event.penalty:g}, held-out loss {event.loss:.5f}"
     return f"round {event.number}: change {event.change:.1e}, objective {event.objective:,.2f}"

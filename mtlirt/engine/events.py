@@ -61,9 +61,23 @@ class PathEvent:
     loss: float
 
 
+@dataclass(frozen=True)
+class ResumeEvent:
+    """A fit goes on where an earlier run was broken off.
+
+    Attributes
+    ----------
+    rounds
+        That were done; 0 where there was none to go on with.
+    """
+
+    rounds: int
+
+
 RoundListener = Callable[[RoundEvent], None]
-Listener = Callable[[RoundEvent | PathEvent], None]
+Event = RoundEvent | PathEvent | ResumeEvent
+Listener = Callable[[Event], None]
 
 
-def silent(event: RoundEvent | PathEvent) -> None:
+def silent(event: Event) -> None:
     """Hear of progress and do nothing."""

@@ -22,6 +22,7 @@ from mtlirt.engine.options import (
     whole_number,
 )
 from mtlirt.engine.placement import check_fittable, place, untouched
+from mtlirt.engine.progress import Arrays, Keep, unkept
 from mtlirt.engine.scoring import Estimate, score_models
 from mtlirt.engine.tables import (
     fitted_representation,
@@ -130,16 +131,27 @@ def fit_by(
     options: FitOptions,
     client: Client | None,
     listener: Listener,
+    kept: Arrays | None = None,
+    keep: Keep = unkept,
 ) -> Fit:
-    """`fit`, its options put together."""
+    """`fit`, its options put together.
+
+    Parameters
+    ----------
+    kept
+        Where to go on, as an earlier run of the same fit had it kept.
+    keep
+        Called after every round of estimators `marginal` and `separate`.
+    """
     if not isinstance(responses, Responses):
         responses = from_arrays(responses)
     first_rank(len(responses.domains), options)  # refuse a rank before reading anything
     with open_executor(client, options.threads) as executor:
         domains = place(executor, responses)
         check_fittable(domains)
-        how = marginal_fit if options.estimator in HIERARCHICAL else joint_fit
-        return how(executor, responses, domains, options, listener)
+        if options.estimator in HIERARCHICAL:
+            return marginal_fit(executor, responses, domains, options, listener, kept, keep)
+        return joint_fit(executor, responses, domains, options, listener)
 
 
 def score(

@@ -11,7 +11,7 @@ from mtlirt.cluster.executor import Executor
 from mtlirt.engine.events import Listener
 from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import PlacedDomain
-from mtlirt.engine.progress import Progress
+from mtlirt.engine.progress import Arrays, Keep, Progress
 from mtlirt.engine.rounds import run_rounds
 from mtlirt.engine.scoring import score_models
 from mtlirt.engine.state import start
@@ -42,11 +42,16 @@ def marginal_fit(
     domains: Sequence[PlacedDomain],
     options: FitOptions,
     listener: Listener,
+    kept: Arrays | None,
+    keep: Keep,
 ) -> Fit:
     """Fit by marginal maximum likelihood, then score the models with the items found."""
     domains = list(domains)
-    begin = Progress.of(start(domains, options))
-    progress = run_rounds(executor, domains, options, begin, listener)
+    if kept is None:
+        begin = Progress.of(start(domains, options))
+    else:
+        begin = Progress.from_arrays(kept, domains)
+    progress = run_rounds(executor, domains, options, begin, listener, keep)
     state, history = progress.last, progress.history
     representation = canonical(state.representation)
     covariances = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ from mtlirt.irt.curves import Items
 from mtlirt.irt.representation import Representation
 from mtlirt.irt.slopes import SlopePrior
 
-Arrays = Mapping[str, npt.NDArray[np.generic]]
+Arrays = Mapping[str, npt.NDArray[Any]]
 
 EVENT_TYPES = (int, float, float, int, int, float, float, bool)
 """Of the fields of a `RoundEvent`."""
@@ -145,5 +145,9 @@ def state_from(name: str, arrays: Arrays, domains: Sequence[PlacedDomain]) -> St
     )
 
 
-def unkept(progress: Progress) -> None:
-    """Keep nothing of it."""
+Keep = Callable[[Arrays], None]
+"""Keeps where a fit stands, instead of what it kept before, for another process to go on from."""
+
+
+def unkept(arrays: Arrays) -> None:
+    """Keep nothing."""

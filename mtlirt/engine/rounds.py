@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +17,7 @@ from mtlirt.engine.events import RoundEvent, RoundListener
 from mtlirt.engine.factors import takers_cavities
 from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import PlacedDomain
-from mtlirt.engine.progress import Progress, unkept
+from mtlirt.engine.progress import Keep, Progress
 from mtlirt.engine.revision import revised_pooling, revised_rank
 from mtlirt.engine.state import State
 from mtlirt.engine.steps import run_steps
@@ -51,7 +50,7 @@ def run_rounds(
     options: FitOptions,
     progress: Progress,
     listener: RoundListener,
-    keep: Callable[[Progress], None] = unkept,
+    keep: Keep,
 ) -> Progress:
     """Alternate until converged or out of rounds.
 
@@ -63,12 +62,12 @@ def run_rounds(
     progress
         Where to begin or go on.
     listener, keep
-        Called after every round: what it did, and where the alternation stands.
+        Called after every round.
     """
     while not progress.converged and len(progress.history) < options.max_rounds:
         progress = next_round(executor, domains, options, progress)
         listener(progress.history[-1])
-        keep(progress)
+        keep(progress.arrays())
     return progress
 
 

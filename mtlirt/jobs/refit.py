@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from pydantic import JsonValue
 
 from mtlirt.cluster.launch import ClusterOptions, open_client
-from mtlirt.engine.events import Listener
-from mtlirt.engine.fit import fit_by
+from mtlirt.engine.events import Listener, ResumeEvent
+from mtlirt.engine.fit import HIERARCHICAL, fit_by
 from mtlirt.engine.options import FitOptions
+from mtlirt.errors import InputError
+from mtlirt.jobs.checkpoint import Checkpoint
 from mtlirt.responses.store import open_responses
 from mtlirt.result import Fit
 from mtlirt.snapshots.publish import publish, snapshot_root
@@ -47,8 +49,12 @@ def refit(
     options: FitOptions,
     cluster: ClusterOptions,
     listener: Listener,
+    resume: bool = False,
 ) -> Refit:
     """Fit the responses of a store and publish the fit.
+
+    After every round, where the fit stands is kept beside the snapshots until it is published
+    (estimators `marginal` and `separate`).
 
     Parameters
     ----------
@@ -60,6 +66,9 @@ def refit(
         How to fit, and where the work runs.
     listener
         Called after every round.
+    resume
+        Go on where an earlier run of this fit was broken off, if it was; it ends as that one
+        would have.
 
     Raises
     ------
@@ -71,16 +80,26 @@ def refit(
         published then.
     """
     began = time.perf_counter()
+    if resume and options.estimator not in HIERARCHICAL:
+        raise InputError(
+            f"resume: estimator {options.estimator!r} keeps no checkpoints to go on from; leave "
+            "it out"
+        )
     root, manifest = open_version(responses, kind="responses")
-    snapshot_root(snapshots)  # refuse what cannot be published to before the work
+    checkpoint = Checkpoint.of(snapshot_root(snapshots), str(manifest.run_id), options)
+    kept = checkpoint.load() if resume else None
+    if resume:
+        listener(ResumeEvent(0 if kept is None else len(kept["history"])))
     with open_client(cluster) as client:
         here = replace(options, threads=cluster.threads if client is None else None)
-        fitted = fit_by(open_responses(root.url, manifest.version), here, client, listener)
+        read = open_responses(root.url, manifest.version)
+        fitted = fit_by(read, here, client, listener, kept, checkpoint.save)
     inputs: dict[str, JsonValue] = {
         "responses": root.location,
         "version": manifest.version,
         "run_id": str(manifest.run_id),
     }
     version = publish(fitted, snapshots, inputs=inputs)
+    checkpoint.remove()
     seconds = time.perf_counter() - began
     return Refit(fitted, root.location, manifest.version, snapshots, version, seconds)

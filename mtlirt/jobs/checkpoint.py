@@ -1,0 +1,83 @@
+"""Checkpoints: where a fit stands, kept beside its snapshots until it is published."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from importlib.metadata import version
+from io import BytesIO
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+import numpy.typing as npt
+
+from mtlirt.engine.options import FitOptions
+from mtlirt.storage.errors import StorageError
+from mtlirt.storage.root import Root
+
+FOLDER = "checkpoints"
+FILE = "progress.npz"
+
+WHERE = ("threads", "max_rounds")
+"""Options that do not change where a fit is going."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The checkpoint of one fit, under a root of snapshots.
+
+    Attributes
+    ----------
+    root
+        The snapshots.
+    key
+        Tells fits apart: by responses, options and version of this package.
+    """
+
+    root: Root
+    key: str
+
+    @classmethod
+    def of(cls, root: Root, responses: str, options: FitOptions) -> Checkpoint:
+        """That of a fit of some responses, named by the id of the run that wrote them."""
+        kept = {name: value for name, value in asdict(options).items() if name not in WHERE}
+        told = [responses, version("mtlirt"), kept]
+        return cls(root, sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16])
+
+    @property
+    def folder(self) -> str:
+        """Its folder in the root."""
+        return f"{FOLDER}/{self.key}"
+
+    def save(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Replace what was kept."""
+        data = BytesIO()
+        np.savez(data, allow_pickle=False, **arrays)
+        self.root.put(f"{self.folder}/{FILE}", data.getvalue())
+
+    def load(self) -> dict[str, npt.NDArray[Any]] | None:
+        """What was kept last; None where nothing was.
+
+        Raises
+        ------
+        StorageError
+            If it was damaged.
+        """
+        try:
+            data = self.root.read_bytes(f"{self.folder}/{FILE}")
+        except FileNotFoundError:
+            return None
+        try:
+            with np.load(BytesIO(data), allow_pickle=False) as arrays:
+                return dict(arrays)
+        except (ValueError, OSError, EOFError, BadZipFile) as error:
+            raise StorageError(
+                f"{self.root.url}: {self.folder}/{FILE}: is damaged ({error}); fit without resuming"
+            ) from None
+
+    def remove(self) -> None:
+        """Keep nothing any more."""
+        self.root.remove_folder(self.folder)
