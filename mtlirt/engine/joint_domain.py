@@ -14,7 +14,7 @@ from mtlirt.cluster.executor import Executor
 from mtlirt.engine.placement import PlacedDomain, grid_of
 from mtlirt.irt.blocks import ResponseBlock
 from mtlirt.irt.box import BoxedItems, at_traits, boxed_items
-from mtlirt.irt.curves import SCORING, Items, shared_curve
+from mtlirt.irt.curves import Items, shared_curve
 from mtlirt.irt.interpolation import TraitCurves, box_grid, window_at
 from mtlirt.irt.items import item_statistics
 from mtlirt.irt.kernels import Float, added
@@ -268,7 +268,7 @@ def curves_of_rows(
     block: ResponseBlock, items: Items, theta: Float, rows: slice, stride: int
 ) -> Float:
     """The curves of a block's models over its cells, around their traits."""
-    return window_curves(block, items, GRID, window_at(theta[rows], GRID, stride), SCORING)
+    return window_curves(block, items, GRID, window_at(theta[rows], GRID, stride))
 
 
 def items_of(update: BoxedItems) -> Items:

@@ -48,7 +48,7 @@ SUPPORT = 10.0
 """A domain's own trait must gain so many times log(models) over no trait for its items to be found
 alone."""
 
-EDGE = 0.05
+EDGE = 0.075
 """And so much more than the borrowing trait, as a share of its own gain: items of one domain
 predict each other a little better than the trait explains, also where the others measure it best.
 """

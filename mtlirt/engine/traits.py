@@ -137,7 +137,7 @@ def trait_step(
     unsettled = list(range(len(searches)))
     while unsettled:
         asked = [
-            (block, part, grid, searches[i], quadrature)
+            (block, part, grid, searches[i])
             for i in unsettled
             for block, part in zip(blocks[i], items, strict=True)
         ]
@@ -170,11 +170,9 @@ def frozen_parts(
     return FrozenParts(scores, reach, least_variance)
 
 
-def asked_curves(
-    block: ResponseBlock, items: Items, grid: Grid, search: WindowedSearch, quadrature: Quadrature
-) -> Float:
+def asked_curves(block: ResponseBlock, items: Items, grid: Grid, search: WindowedSearch) -> Float:
     """The curves of one block at the windows that a search wants evaluated."""
-    return window_curves(block, items, grid, search.asked, quadrature)
+    return window_curves(block, items, grid, search.asked)
 
 
 def count_unsettled(search: WindowedSearch) -> int:

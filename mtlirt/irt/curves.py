@@ -67,20 +67,17 @@ class Quadrature:
         exp(-2 pi^2 / spacing^2).
     depth
         The nodes go out to where the density is exp(-depth) of its peak.
-    precision
-        Of the tables that are summed over each model's cells (the sums are double).
     """
 
     spacing: float
     depth: float
-    precision: type[np.float32 | np.float64]
 
 
-FITTING = Quadrature(spacing=1.0, depth=15.0, precision=np.float32)
+FITTING = Quadrature(spacing=1.0, depth=15.0)
 """For the rounds of a fit: errors below 1e-6 of a standard deviation in domains of many items, of
 up to 1e-3 beside a single very steep item."""
 
-SCORING = Quadrature(spacing=0.7, depth=28.0, precision=np.float64)
+SCORING = Quadrature(spacing=0.7, depth=28.0)
 """For published traits: errors below 1e-10 of a standard deviation in domains of many items, below
 1e-6 beside a single very steep item."""
 

@@ -33,6 +33,9 @@ COARSEST = 1.5
 RUN = 16
 """Grid points that a loop takes at a time: a fixed number becomes vector instructions."""
 
+STEEPEST = 4.0
+"""Grids are so fine that no logit changes by more from point to point."""
+
 FAR = 1e300
 """A curve's value beyond the ends of its grid."""
 
@@ -116,18 +119,25 @@ def bounded_sigmoid(x: float) -> float:
 
 
 @inlined
-def odds_ratios(slope: Float, step: float, out: Float) -> None:
-    """Write exp(-a step), by which exp(-(a theta + d)) changes from grid point to grid point."""
+def odds_ratios(slope: Float, step: float, out: Float) -> int:
+    """Write exp(-a step), by which exp(-(a theta + d)) changes from grid point to grid point.
+
+    Returns for how many points `odds_against` may go on so: fewer where an item's logit changes by
+    so much that odds which were out of range could come back into it.
+    """
+    steepest = 0.0
     for j in range(slope.shape[0]):
         out[j] = np.exp(-slope[j] * step)
+        steepest = max(steepest, abs(slope[j]) * step)
+    return RUN if steepest <= STEEPEST else 1
 
 
 @inlined
 def odds_against(
-    k: int, theta: float, slope: Float, intercept: Float, ratio: Float, odds: Float
+    fresh: bool, theta: float, slope: Float, intercept: Float, ratio: Float, odds: Float
 ) -> None:
-    """Carry exp(-(a theta + d)) from grid point k - 1 to k; computed afresh at every `RUN`-th."""
-    if k % RUN == 0:
+    """Carry exp(-(a theta + d)) from one grid point to the next, or compute it afresh."""
+    if fresh:
         for j in range(slope.shape[0]):
             odds[j] = np.exp(-(slope[j] * theta + intercept[j]))
     else:
@@ -165,7 +175,7 @@ def cell_weights(
     responses: npt.NDArray[np.generic],
     weight: npt.NDArray[np.float32],
     i: int,
-    out: npt.NDArray[np.floating],
+    out: Float,
 ) -> None:
     """Write the attempts behind each cell of model i, 0 where missing, to ``out``."""
     items = responses.shape[1]
@@ -183,7 +193,7 @@ def cell_counts(
     weight: npt.NDArray[np.float32],
     successes: bool,
     i: int,
-    out: npt.NDArray[np.floating],
+    out: Float,
 ) -> None:
     """Write the successes, or else the attempts, of each cell of model i to ``out``."""
     if successes:
@@ -223,15 +233,32 @@ def answer_counts(
     return successes, attempts, by_model, by_item, score
 
 
+@inlined
+def log_one_plus(e: float) -> float:
+    """log(1 + e) for 0 <= e <= 1, to 1e-14 relatively, as 2 artanh(e / (2 + e))."""
+    z = e / (2.0 + e)
+    q = z * z
+    fourth = q * q
+    low = 1.0 + q * (1 / 3) + fourth * (1 / 5 + q * (1 / 7))
+    middle = 1 / 9 + q * (1 / 11) + fourth * (1 / 13 + q * (1 / 15))
+    high = 1 / 17 + q * (1 / 19) + fourth * (1 / 21 + q * (1 / 23) + fourth * (1 / 25 + q / 27))
+    eighth = fourth * fourth
+    return 2.0 * z * (low + eighth * (middle + eighth * high))
+
+
 @compiled
 def softplus_table(slope: Float, intercept: Float, first: int, count: int, step: float) -> Float:
     """log(1 + exp(a theta + d)) on the grid, shape (count, items); count x items evaluations."""
     items = slope.shape[0]
-    table = np.empty((count, items))
+    table, odds, ratio = np.empty((count, items)), np.empty(items), np.empty(items)
+    period = odds_ratios(slope, step, ratio)
     for k in range(count):
         theta = (first + k) * step
+        odds_against(k % period == 0, theta, slope, intercept, ratio, odds)
+        line = table[k]
         for j in range(items):
-            table[k, j] = softplus(slope[j] * theta + intercept[j])
+            smaller = log_one_plus(min(odds[j], 1.0 / odds[j]))
+            line[j] = max(slope[j] * theta + intercept[j], 0.0) + smaller
     return table
 
 
@@ -244,10 +271,10 @@ def softplus_sum(slope: Float, intercept: Float, first: int, count: int, step: f
     """
     items = slope.shape[0]
     curve, odds, ratio = np.zeros(count), np.empty(items), np.empty(items)
-    odds_ratios(slope, step, ratio)
+    period = odds_ratios(slope, step, ratio)
     for k in range(count):
         theta = (first + k) * step
-        odds_against(k, theta, slope, intercept, ratio, odds)
+        odds_against(k % period == 0, theta, slope, intercept, ratio, odds)
         total = 0.0
         for begin in range(0, items, 512):
             product = 1.0
@@ -302,7 +329,7 @@ def masked_curves(
     responses: npt.NDArray[np.generic],
     weight: npt.NDArray[np.float32],
     successes: bool,
-    table: npt.NDArray[np.floating],
+    table: Float,
     start: npt.NDArray[np.int64],
     stride: npt.NDArray[np.int64],
     nodes: npt.NDArray[np.int64],
@@ -310,9 +337,8 @@ def masked_curves(
 ) -> None:
     """Add to ``out[i, k]`` the table's row ``start + k stride`` summed over model i's cells.
 
-    A cell counts as often as it was attempted or, if asked, passed. Sums are taken in double
-    precision, four nodes at a time. Models with no nodes are passed over. Cost: cells x nodes
-    multiplications.
+    A cell counts as often as it was attempted or, if asked, passed. Four nodes are taken at a time.
+    Models with no nodes are passed over. Cost: cells x nodes multiplications.
     """
     models, items = responses.shape
     last = table.shape[0] - 1
@@ -355,7 +381,8 @@ def masked_histogram(
 ) -> Float:
     """Expected attempts, or successes, at each grid point and item, shape (count, items).
 
-    Cost: cells x nodes multiplications.
+    Nodes beyond a posterior's own, of density 0, are passed over. Cost: cells x nodes
+    multiplications.
     """
     models, items = responses.shape
     cells = np.empty(items)
@@ -363,10 +390,11 @@ def masked_histogram(
     for i in range(models):
         cell_counts(responses, weight, successes, i, cells)
         for k in range(nodes[i]):
-            row = start[i] + k * stride[i]
             share = density[i, k]
-            for j in range(items):
-                out[row, j] += cells[j] * share
+            if share != 0.0:
+                line = out[start[i] + k * stride[i]]
+                for j in range(items):
+                    line[j] += cells[j] * share
     return out
 
 
@@ -600,10 +628,10 @@ def item_sums(histogram: Float, first: int, step: float, slope: Float, intercept
     sums = np.zeros((5, items))
     p0, p1, w0, w1, w2 = sums[0], sums[1], sums[2], sums[3], sums[4]
     odds, ratio, attempts = np.empty(items), np.empty(items), np.empty(items)
-    odds_ratios(slope, step, ratio)
+    period = odds_ratios(slope, step, ratio)
     for k in range(count):
         theta = (first + k) * step
-        odds_against(k, theta, slope, intercept, ratio, odds)
+        odds_against(k % period == 0, theta, slope, intercept, ratio, odds)
         if not attempts_at(histogram, k, attempts):
             continue
         for j in range(items):
@@ -641,10 +669,10 @@ def guessed_item_sums(
     g0, g1, w0, w1, w2 = sums[0], sums[1], sums[2], sums[3], sums[4]
     v0, v1, v2 = sums[5], sums[6], sums[7]
     odds, ratio = np.empty(items), np.empty(items)
-    odds_ratios(slope, step, ratio)
+    period = odds_ratios(slope, step, ratio)
     for k in range(count):
         theta = (first + k) * step
-        odds_against(k, theta, slope, intercept, ratio, odds)
+        odds_against(k % period == 0, theta, slope, intercept, ratio, odds)
         for j in range(items):
             p, n = 1.0 / (1.0 + odds[j]), attempts[k, j]
             known = 1.0 / (1.0 + guessing[j] * odds[j]) if guessing[j] > 0.0 else 1.0

@@ -166,9 +166,7 @@ def start_windows(
     return WindowedSearch(empty, window, np.zeros(len(mean), bool))
 
 
-def window_curves(
-    block: ResponseBlock, items: Items, grid: Grid, window: Window, quadrature: Quadrature
-) -> Float:
+def window_curves(block: ResponseBlock, items: Items, grid: Grid, window: Window) -> Float:
     """C_i at the window's points over the cells of one item chunk, shape (models, nodes).
 
     C_i(theta) = sum over items of n_ij log(1 + exp(eta_j)) - y_ij log(1 + c_j exp(-eta_j)), eta_j
@@ -183,12 +181,10 @@ def window_curves(
     place = grid.first + low, high - low + 1, grid.step
     window = window._replace(start=window.start - low)
     table = kernels.softplus_table(items.slope, items.intercept, *place)
-    table = table.astype(quadrature.precision, copy=False)
     kernels.masked_curves(block.responses, block.weight, False, table, *window, out)
     if items.guessed:
         shift = log_guessing(items.guessing) - items.intercept
         gain = -kernels.softplus_table(-items.slope, shift, *place)
-        gain = gain.astype(quadrature.precision, copy=False)
         kernels.masked_curves(block.responses, block.weight, True, gain, *window, out)
     return out
 

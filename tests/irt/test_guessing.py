@@ -158,7 +158,7 @@ def test_curves_on_windows_are_log_likelihoods(kind):
         block = response_block(np.where(attempts > 0, right, np.nan).astype(np.float32))
     right = np.maximum(right, 0).astype(float)
     window = TraitWindow(np.array([3, 0, 50, 7]), np.array([2, 30, 7, 1]), np.array([5, 5, 9, 0]))
-    found = window_curves(block, items, GRID, window, SCORING)
+    found = window_curves(block, items, GRID, window)
     for i, (start, stride, nodes) in enumerate(zip(*window, strict=True)):
         theta = GRID.points[start : start + stride * nodes : stride]
         whole = log_likelihood(theta, right[i], attempts[i], items)
