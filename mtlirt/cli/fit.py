@@ -89,6 +89,12 @@ def fit(
             help="Go on where an earlier run of this fit was broken off (marginal, separate).",
         ),
     ] = False,
+    warm_start: Annotated[
+        bool,
+        typer.Option(
+            "--warm-start", help="Start from the latest of the snapshots, if there is one."
+        ),
+    ] = False,
     top: Annotated[int, typer.Option(min=1, help="Models to print.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -111,7 +117,7 @@ def fit(
     )
     cluster = ClusterOptions(scheduler, workers, threads)
     with fit_progress() as listener:
-        done = refit(store, snapshots, options, cluster, listener, resume)
+        done = refit(store, snapshots, options, cluster, listener, resume, warm_start)
     print_refit(done, top, as_json)
 
 

@@ -35,5 +35,6 @@ def run_job(
             asked.cluster.options,
             listener,
             resume,
+            asked.snapshots.warm_start,
         )
     print_refit(done, top, as_json)

@@ -56,6 +56,7 @@ def fit(
     complete_models: bool = False,
     tolerance: float = 1e-3,
     max_rounds: int = 200,
+    earlier: Fit | None = None,
     client: Client | None = None,
     threads: int | None = None,
     listener: Listener = silent,
@@ -79,6 +80,9 @@ def fit(
         marginal maximum likelihood.
     adapt, penalty, penalties, folds, lambda_scaling, complete_models, tolerance, max_rounds
         See `mtlirt.engine.options.FitOptions`.
+    earlier
+        Start from this fit, such as a loaded snapshot, of other models and items as well:
+        estimators `marginal` and `separate` then need fewer rounds to the same solution.
     client
         A `dask.distributed` client, whose workers then read the responses and work on them; None
         works in this process.
@@ -123,7 +127,7 @@ def fit(
         max_rounds=max_rounds,
         threads=threads,
     )
-    return fit_by(responses, options, client, listener)
+    return fit_by(responses, options, client, listener, earlier)
 
 
 def fit_by(
@@ -131,6 +135,7 @@ def fit_by(
     options: FitOptions,
     client: Client | None,
     listener: Listener,
+    earlier: Fit | None = None,
     kept: Arrays | None = None,
     keep: Keep = unkept,
 ) -> Fit:
@@ -145,13 +150,32 @@ def fit_by(
     """
     if not isinstance(responses, Responses):
         responses = from_arrays(responses)
+    if earlier is not None:
+        check_earlier(earlier, options)
     first_rank(len(responses.domains), options)  # refuse a rank before reading anything
     with open_executor(client, options.threads) as executor:
         domains = place(executor, responses)
         check_fittable(domains)
         if options.estimator in HIERARCHICAL:
-            return marginal_fit(executor, responses, domains, options, listener, kept, keep)
+            return marginal_fit(
+                executor, responses, domains, options, listener, earlier, kept, keep
+            )
         return joint_fit(executor, responses, domains, options, listener)
+
+
+def check_earlier(earlier: Fit, options: FitOptions) -> None:
+    """Refuse an earlier fit where a fit starts from none, or one that is nothing to start from."""
+    known = " or ".join(HIERARCHICAL)
+    if options.estimator not in HIERARCHICAL:
+        raise InputError(
+            f"estimator {options.estimator!r} starts from no earlier fit; leave it out, or take "
+            f"{known}"
+        )
+    if earlier.info["estimator"] not in HIERARCHICAL:
+        raise InputError(
+            f"the earlier fit is one by estimator {earlier.info['estimator']!r}; a fit starts from "
+            f"one by {known}"
+        )
 
 
 def score(

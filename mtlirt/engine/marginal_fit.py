@@ -23,6 +23,7 @@ from mtlirt.engine.tables import (
     model_table,
     trait_table,
 )
+from mtlirt.engine.warm import warm_start
 from mtlirt.irt.items import covariance
 from mtlirt.irt.representation import canonical
 from mtlirt.responses.matrix import Responses
@@ -42,15 +43,18 @@ def marginal_fit(
     domains: Sequence[PlacedDomain],
     options: FitOptions,
     listener: Listener,
+    earlier: Fit | None,
     kept: Arrays | None,
     keep: Keep,
 ) -> Fit:
     """Fit by marginal maximum likelihood, then score the models with the items found."""
     domains = list(domains)
-    if kept is None:
-        begin = Progress.of(start(domains, options))
-    else:
+    if kept is not None:
         begin = Progress.from_arrays(kept, domains)
+    elif earlier is not None:
+        begin = Progress.of(warm_start(executor, responses, domains, options, earlier))
+    else:
+        begin = Progress.of(start(domains, options))
     progress = run_rounds(executor, domains, options, begin, listener, keep)
     state, history = progress.last, progress.history
     representation = canonical(state.representation)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from importlib.metadata import version
@@ -13,6 +13,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import JsonValue
 
 from mtlirt.engine.options import FitOptions
 from mtlirt.storage.errors import StorageError
@@ -34,17 +35,17 @@ class Checkpoint:
     root
         The snapshots.
     key
-        Tells fits apart: by responses, options and version of this package.
+        Tells fits apart: by inputs, options and version of this package.
     """
 
     root: Root
     key: str
 
     @classmethod
-    def of(cls, root: Root, responses: str, options: FitOptions) -> Checkpoint:
-        """That of a fit of some responses, named by the id of the run that wrote them."""
+    def of(cls, root: Root, inputs: Sequence[JsonValue], options: FitOptions) -> Checkpoint:
+        """That of a fit from some inputs, such as the id of the run that wrote the responses."""
         kept = {name: value for name, value in asdict(options).items() if name not in WHERE}
-        told = [responses, version("mtlirt"), kept]
+        told = [*inputs, version("mtlirt"), kept]
         return cls(root, sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16])
 
     @property

@@ -15,6 +15,7 @@ from mtlirt.errors import InputError
 from mtlirt.jobs.checkpoint import Checkpoint
 from mtlirt.responses.store import open_responses
 from mtlirt.result import Fit
+from mtlirt.snapshots.load import load
 from mtlirt.snapshots.publish import publish, snapshot_root
 from mtlirt.storage.root import open_version
 
@@ -50,6 +51,7 @@ def refit(
     cluster: ClusterOptions,
     listener: Listener,
     resume: bool = False,
+    warm: bool = False,
 ) -> Refit:
     """Fit the responses of a store and publish the fit.
 
@@ -69,6 +71,8 @@ def refit(
     resume
         Go on where an earlier run of this fit was broken off, if it was; it ends as that one
         would have.
+    warm
+        Start from the latest snapshot there, if there is one.
 
     Raises
     ------
@@ -86,18 +90,23 @@ def refit(
             "it out"
         )
     root, manifest = open_version(responses, kind="responses")
-    checkpoint = Checkpoint.of(snapshot_root(snapshots), str(manifest.run_id), options)
+    target = snapshot_root(snapshots)
+    from_version = max(target.versions(), default=None) if warm else None
+    earlier = None if from_version is None else load(snapshots, from_version)
+    started = [str(manifest.run_id), from_version]
+    checkpoint = Checkpoint.of(target, started, options)
     kept = checkpoint.load() if resume else None
     if resume:
         listener(ResumeEvent(0 if kept is None else len(kept["history"])))
     with open_client(cluster) as client:
         here = replace(options, threads=cluster.threads if client is None else None)
         read = open_responses(root.url, manifest.version)
-        fitted = fit_by(read, here, client, listener, kept, checkpoint.save)
+        fitted = fit_by(read, here, client, listener, earlier, kept, checkpoint.save)
     inputs: dict[str, JsonValue] = {
         "responses": root.location,
         "version": manifest.version,
         "run_id": str(manifest.run_id),
+        "warm_start": from_version,
     }
     version = publish(fitted, snapshots, inputs=inputs)
     checkpoint.remove()

@@ -82,9 +82,12 @@ class SnapshotsTable(Table):
     ----------
     url
         A root of snapshots, without a version; it may be new.
+    warm_start
+        Start from the latest snapshot there, if there is one.
     """
 
     url: Url
+    warm_start: bool = False
 
 
 class RefitJob(Table):

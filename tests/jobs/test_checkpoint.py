@@ -17,6 +17,7 @@ from mtlirt.engine.options import FitOptions
 from mtlirt.jobs.checkpoint import FOLDER, Checkpoint
 from mtlirt.jobs.refit import refit
 from mtlirt.simulate.generate import simulate
+from mtlirt.snapshots.history import describe
 from mtlirt.storage.errors import StorageError
 from mtlirt.storage.root import open_root
 
@@ -111,13 +112,13 @@ def test_it_begins_anew_unless_asked_to_go_on_and_where_there_is_nothing(
 def test_other_options_and_responses_have_other_checkpoints(tmp_path):
     root = open_root(tmp_path)
     keys = [
-        Checkpoint.of(root, responses, options).key
+        Checkpoint.of(root, [responses], options).key
         for responses in ("a", "b")
         for options in (OPTIONS, FitOptions(), FitOptions(rank=1), FitOptions(estimator="separate"))
     ]
     assert len(set(keys)) == 8
     more = replace(OPTIONS, max_rounds=7, threads=3)
-    assert Checkpoint.of(root, "a", more).key == keys[0]
+    assert Checkpoint.of(root, ["a"], more).key == keys[0]
 
 
 def test_more_rounds_are_gone_on_with_after_the_last_was_published(store, tmp_path):
@@ -142,7 +143,7 @@ def test_damage_is_told_and_nothing_published(store, tmp_path, capsys, spoil):
 
 
 def test_an_altered_byte_is_told(tmp_path):
-    checkpoint = Checkpoint.of(open_root(tmp_path), "a", OPTIONS)
+    checkpoint = Checkpoint.of(open_root(tmp_path), ["a"], OPTIONS)
     checkpoint.save({"numbers": np.arange(1000.0)})
     np.testing.assert_array_equal(checkpoint.load()["numbers"], np.arange(1000.0))
     path = next(tmp_path.glob("checkpoints/*/*"))
@@ -176,4 +177,26 @@ def test_progress_of_other_responses_is_refused():
     asked = FitOptions(threads=1, max_rounds=1)
     fit_by(simulate("demo", seed=1).responses, asked, None, silent, keep=kept.append)
     with pytest.raises(ValueError, match="expected"):
-        fit_by(simulate("demo", seed=1, models=50).responses, asked, None, silent, kept[0])
+        fit_by(simulate("demo", seed=1, models=50).responses, asked, None, silent, kept=kept[0])
+
+
+def test_a_warm_start_is_recorded_and_needs_fewer_rounds(store, tmp_path, capsys):
+    snapshots = str(tmp_path / "snapshots")
+    asked = ["fit", store, "--snapshots", snapshots, "--threads", "1", "--warm-start"]
+    assert run(asked) == 0  # there is none yet: a cold start
+    cold = mtlirt.load(snapshots)
+    assert run(asked) == 0
+    assert mtlirt.load(snapshots).info["rounds"] < cold.info["rounds"]
+    capsys.readouterr()
+    starts = [describe(snapshots, version).inputs["warm_start"] for version in (1, 2)]
+    assert starts == [None, 1]
+
+
+def test_a_warm_start_that_was_broken_off_goes_on(store, tmp_path):
+    snapshots, plain = str(tmp_path / "snapshots"), str(tmp_path / "plain")
+    for url in (snapshots, plain):
+        refit(store, url, FitOptions(), HERE, silent)
+    with pytest.raises(BrokenOffError):
+        refit(store, snapshots, OPTIONS, HERE, broken_off_after(2), warm=True)
+    done = refit(store, snapshots, OPTIONS, HERE, silent, resume=True, warm=True)
+    assert_equal(done.fitted, refit(store, plain, OPTIONS, HERE, silent, warm=True).fitted)
