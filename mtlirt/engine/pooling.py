@@ -32,7 +32,7 @@ from mtlirt.irt.curves import FITTING, Items
 from mtlirt.irt.kernels import Float, column_products
 from mtlirt.irt.residuals import residual_dimension
 from mtlirt.irt.slopes import NO_PRIOR, SlopePrior, pooled_prior
-from mtlirt.irt.traits import Cavity, combined
+from mtlirt.irt.traits import Cavity, Site, combined
 
 MOST_MODELS, FEWEST_MODELS, ENOUGH_CELLS = 1000, 300, 50_000
 """Models a domain is judged by: as many as give enough cells, within bounds; evenly spaced in the
@@ -102,8 +102,9 @@ def judged_pooling(
     Items are found together unless the domain's own trait gains more than log(models) of
     log-likelihood over it, and more than `EDGE` of its gain; and `SUPPORT` times log(models) over
     no trait at all: where a domain's items hardly cohere, a few of one kind easily pass for its
-    trait. Items are left out, not cells, because items are what a domain has few of. The rule was
-    chosen among two dozen on splits of real responses (`openllm_v1`).
+    trait. Items are left out, not cells, because items are what a domain has few of; what either
+    trait loses by that is made up for (`growth`). The rule was chosen among two dozen on splits of
+    real responses (`openllm_v1`).
     """
     pool = NO_PRIOR
     if state.slope_priors[0].precision > 0.0:
@@ -205,22 +206,37 @@ def rivals_gains(
         items = some_items(rival.items, informative)
         if rival.repeats:
             items = refitted(whole, items, rival, rival.repeats)[0]
-        folds = [left_out(whole, fold == k, items, rival) for k in range(FOLDS)]
-        gains.append(float(common_slope_gains(folds).sum()))
+        folds, grown = zip(
+            *(left_out(whole, fold == k, items, rival) for k in range(FOLDS)), strict=True
+        )
+        gains.append(float(common_slope_gains(folds).sum() * np.mean(grown)))
     return gains
 
 
 def left_out(
     whole: ResponseBlock, out: npt.NDArray[np.bool_], items: Items, rival: Rival
-) -> LeftOut:
-    """The items of a fold, placed at the traits that the other items give."""
+) -> tuple[LeftOut, float]:
+    """The items of a fold, placed at the traits that the other items give; and `growth`."""
     kept = some_items(items, ~out)
-    kept, traits = refitted(whole.columns(~out), kept, rival, FOLD_REPEATS)
+    kept, traits, site = refitted(whole.columns(~out), kept, rival, FOLD_REPEATS)
     if kept.slope.sum() < 0.0:
         traits = -traits
     block = whole.columns(out)
     counts = count_block(block)
-    return LeftOut.of(block, counts, traits)
+    grown = growth(1.0 / rival.cavity.variance, site.precision, len(out) / (~out).sum())
+    return LeftOut.of(block, counts, traits), grown
+
+
+def growth(prior: Float, precision: Float, times: float) -> float:
+    """By what factor more of the traits' variance is known with so many times the items.
+
+    A trait of variance 1 is known to the share 1 - 1/(prior + precision). Traits that borrow lose
+    less by the items that are left out than those that do not.
+    """
+    known, all_known = (
+        1.0 - (1.0 / (prior + part)).mean() for part in (precision, times * precision)
+    )
+    return float(all_known / known) if known > 0.0 else 1.0
 
 
 def some_items(items: Items, keep: npt.NDArray[np.bool_]) -> Items:
@@ -228,8 +244,10 @@ def some_items(items: Items, keep: npt.NDArray[np.bool_]) -> Items:
     return Items(*(values[keep] for values in items))
 
 
-def refitted(block: ResponseBlock, items: Items, rival: Rival, repeats: int) -> tuple[Items, Float]:
-    """Items of a block after trait and item updates in the way of a rival, and traits' means."""
+def refitted(
+    block: ResponseBlock, items: Items, rival: Rival, repeats: int
+) -> tuple[Items, Float, Site]:
+    """Items of a block after trait and item updates in a rival's way; traits' means, and sites."""
     counts = count_block(block)
     task = DomainTask(
         [slice(0, len(items.slope))],
@@ -244,4 +262,4 @@ def refitted(block: ResponseBlock, items: Items, rival: Rival, repeats: int) -> 
         Inline(), [[block]], task, items, rival.prior, cavity, cavity, repeats, FITTING
     )
     site = update.sites[0]
-    return update.items, combined(rival.cavity, site.precision, site.shift)[0]
+    return update.items, combined(rival.cavity, site.precision, site.shift)[0], site

@@ -192,6 +192,15 @@ def test_domains_that_one_trait_explains_are_not_judged(torn, adapted, monkeypat
     assert len(judged) == 12 * pooling.FOLDS
 
 
+def test_growth_is_that_of_what_is_known_of_the_traits():
+    precision = np.array([0.5, 2.0, 4.0])
+    alone = 1 - np.mean(1 / (1 + 1.25 * precision))
+    found = pooling.growth(np.ones(3), precision, 1.25)
+    np.testing.assert_allclose(found, alone / (1 - np.mean(1 / (1 + precision))))
+    assert 1.0 < pooling.growth(np.full(3, 8.0), precision, 1.25) < found
+    assert pooling.growth(np.ones(3), np.zeros(3), 1.25) == 1.0
+
+
 def test_separate_domains_are_their_own():
     found = fit(simulate("demo", models=60, seed=1).responses, estimator="separate", threads=1)
     assert (found.domains["pooling"] == "own").all()
