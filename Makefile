@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test test-seaweedfs lint bench clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "mtlirt needs Python 3.11 or newer; set PYTHON=...")'
@@ -19,6 +19,10 @@ demo: $(STAMP)
 
 test: $(STAMP) lint
 	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
+
+test-seaweedfs: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,seaweedfs]"
+	$(BIN)/pytest -m seaweedfs
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

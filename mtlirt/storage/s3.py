@@ -101,9 +101,13 @@ class S3Backend:
         return sorted(key.removeprefix(start).rstrip("/") for key in keys - {start})
 
     def remove_folder(self, folder: str) -> None:
-        """Remove all objects of a folder."""
+        """Remove all objects of a folder, and what stands for empty folders on some servers."""
         pages = self._pages(Prefix=self._folder_key(folder))
-        keys = [{"Key": entry["Key"]} for page in pages for entry in page.get("Contents", [])]
+        names = [entry["Key"] for page in pages for entry in page.get("Contents", [])]
+        base = len(self._folder_key(""))
+        folders = {name[: end + 1] for name in names for end in slashes(name, base)}
+        inside = [each for each in folders if each.startswith(self._folder_key(folder))]
+        keys = [{"Key": name} for name in [*names, *sorted(inside, key=len, reverse=True)]]
         for first in range(0, len(keys), KEYS_PER_REMOVAL):
             batch = keys[first : first + KEYS_PER_REMOVAL]
             answer = self._call("delete_objects", Delete={"Objects": batch, "Quiet": True})
@@ -149,6 +153,11 @@ class S3Backend:
         except S3_ERRORS as error:
             told = explained(error)
         raise told
+
+
+def slashes(name: str, first: int) -> list[int]:
+    """Where a key has slashes, from some place on."""
+    return [place for place in range(first, len(name)) if name[place] == "/"]
 
 
 def _connection() -> S3FileSystem:
