@@ -18,7 +18,7 @@ demo: $(STAMP)
 	$(BIN)/mtlirt run jobs/refit.toml
 
 test: $(STAMP) lint
-	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
+	$(BIN)/pytest -n 2 --dist loadfile -m "not slow and not seaweedfs"
 
 test-seaweedfs: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,seaweedfs]"

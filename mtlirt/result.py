@@ -36,8 +36,9 @@ class Fit:
         do), ``slope_mean``, ``slope_sd`` (the learned prior; null without priors), ``weak``
         (fewer than 3 informative items),
         ``flat`` (its responses speak against any trait behind them: slopes held at 0),
-        ``general_weight`` (of its trait in the general one), ``cosine`` (of the angle between the
-        two over the models), ``fused`` (estimator `joint`: its trait is the general one).
+        ``general_weight`` (of its trait in the general one; 0 for weak and flat domains beside
+        others), ``cosine`` (of the angle between the two over the models), ``fused`` (estimator
+        `joint`: its trait is the general one).
     models
         Index model_id. ``answered`` (cells), ``domains`` (taken), ``overall`` and ``overall_sd``
         (equal weights over domains, from the joint posterior; null for a model without data),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
+import numpy as np
 import pandas as pd
 
 from mtlirt.cluster.executor import Executor
@@ -87,7 +88,8 @@ def marginal_fit(
         "log_likelihood": table.log_likelihood,
         "convention": CONVENTION,
     }
-    median = general_trait(domains, table)
+    flat = np.array([held.all() for held in state.held])
+    median = general_trait(domains, table, flat)
     models = responses.models.index
     return Fit(
         items=item_table(responses.items.index, domains, state, covariances),

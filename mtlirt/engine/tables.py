@@ -130,11 +130,21 @@ def model_table(
     )
 
 
-def general_trait(domains: Sequence[PlacedDomain], table: TraitTable) -> SineMedian:
-    """The sine median of the traits' means over the models with data."""
+def general_trait(
+    domains: Sequence[PlacedDomain], table: TraitTable, flat: npt.NDArray[np.bool_]
+) -> SineMedian:
+    """The sine median of the traits' means over the models with data.
+
+    Weak and flat domains, whose traits are mostly the other domains', have no say in it where
+    there are others: lying between those, they would be the median.
+    """
     taken = taken_domains(domains).any(axis=1)
-    mean = table.mean[taken]
-    return sine_median(mean - mean.mean(axis=0))
+    mean = table.mean[taken] - table.mean[taken].mean(axis=0)
+    heard = ~(weak_domains(domains) | flat)
+    median = sine_median(np.where(heard | ~heard.any(), mean, 0.0))
+    lengths = np.linalg.norm(mean, axis=0) * np.linalg.norm(median.general)
+    cosines = np.divide(median.general @ mean, lengths, np.zeros(len(lengths)), where=lengths > 0.0)
+    return median._replace(cosines=cosines)
 
 
 def trait_table(

@@ -9,7 +9,6 @@ from hashlib import sha256
 from importlib.metadata import version
 from io import BytesIO
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +19,10 @@ from mtlirt.storage.errors import StorageError
 from mtlirt.storage.root import Root
 
 FOLDER = "checkpoints"
-FILE = "progress.npz"
+FILE = "progress"
+"""The SHA-256 of what follows it: arrays as NumPy writes them (npz)."""
+
+DIGEST = sha256().digest_size
 
 WHERE = ("threads", "max_rounds")
 """Options that do not change where a fit is going."""
@@ -57,7 +59,8 @@ class Checkpoint:
         """Replace what was kept."""
         data = BytesIO()
         np.savez(data, allow_pickle=False, **arrays)
-        self.root.put(f"{self.folder}/{FILE}", data.getvalue())
+        content = data.getvalue()
+        self.root.put(f"{self.folder}/{FILE}", sha256(content).digest() + content)
 
     def load(self) -> dict[str, npt.NDArray[Any]] | None:
         """What was kept last; None where nothing was.
@@ -71,13 +74,14 @@ class Checkpoint:
             data = self.root.read_bytes(f"{self.folder}/{FILE}")
         except FileNotFoundError:
             return None
-        try:
-            with np.load(BytesIO(data), allow_pickle=False) as arrays:
-                return dict(arrays)
-        except (ValueError, OSError, EOFError, BadZipFile) as error:
+        digest, content = data[:DIGEST], data[DIGEST:]
+        if sha256(content).digest() != digest:
             raise StorageError(
-                f"{self.root.url}: {self.folder}/{FILE}: is damaged ({error}); fit without resuming"
-            ) from None
+                f"{self.root.url}: {self.folder}/{FILE}: is damaged, or was altered since it was "
+                "written (sha256); fit without resuming"
+            )
+        with np.load(BytesIO(content), allow_pickle=False) as arrays:
+            return dict(arrays)
 
     def remove(self) -> None:
         """Keep nothing any more."""

@@ -106,8 +106,9 @@ def refit(
         "responses": root.location,
         "version": manifest.version,
         "run_id": str(manifest.run_id),
-        "warm_start": from_version,
     }
+    if from_version is not None:
+        inputs["warm_start"] = from_version
     version = publish(fitted, snapshots, inputs=inputs)
     checkpoint.remove()
     seconds = time.perf_counter() - began

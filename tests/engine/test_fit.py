@@ -285,3 +285,20 @@ def test_few_models_on_closely_tied_domains_do_not_swing_for_ever():
     fitted = fit(responses)
     assert fitted.info["converged"]
     assert fitted.info["rounds"] <= 80
+
+
+def test_a_domain_that_says_nothing_has_no_say_in_the_general_trait():
+    rng = np.random.default_rng(8)
+    traits = rng.normal(size=(200, 1)) + 0.7 * rng.normal(size=(200, 2))
+    blocks = {
+        name: (rng.random((200, 30)) < 1 / (1 + np.exp(-trait[:, None]))).astype(np.int8)
+        for name, trait in zip("ab", traits.T, strict=True)
+    }
+    arrays = {name: da.from_array(block) for name, block in blocks.items()}
+    plain = fit(arrays, threads=1)
+    more = fit({**arrays, "c": da.from_array(np.ones((200, 10), np.int8))}, threads=1)
+    assert more.domains.loc["c", "general_weight"] == 0.0
+    assert more.domains.loc["c", "cosine"] > 0.9
+    np.testing.assert_allclose(more.models["general"], plain.models["general"], atol=0.05)
+    nothing = fit({"c": da.from_array(np.ones((200, 10), np.int8))}, threads=1)
+    assert nothing.models["general"].notna().all()
