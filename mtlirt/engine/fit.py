@@ -15,6 +15,7 @@ from mtlirt.engine.joint_fit import joint_fit
 from mtlirt.engine.marginal import first_rank
 from mtlirt.engine.marginal_fit import marginal_fit
 from mtlirt.engine.options import (
+    HIERARCHICAL,
     PENALTIES,
     Estimator,
     FitOptions,
@@ -37,9 +38,6 @@ from mtlirt.result import Fit, Scores
 
 if TYPE_CHECKING:
     from mtlirt.cluster.executor import Client
-
-HIERARCHICAL = ("marginal", "separate")
-"""Estimators whose traits have a prior."""
 
 
 def fit(

@@ -17,10 +17,12 @@ PENALTIES = (
 )
 """Values of C that cross-validation tries."""
 
+HIERARCHICAL = ("marginal", "separate")
+"""Estimators whose traits have a prior."""
 
 USED_BY: dict[str, tuple[str, ...]] = {
     "rank": ("marginal",),
-    "priors": ("marginal", "separate"),
+    "priors": HIERARCHICAL,
     "adapt": ("marginal",),
     "penalty": ("joint",),
     "penalties": ("joint",),

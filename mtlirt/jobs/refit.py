@@ -9,8 +9,8 @@ from pydantic import JsonValue
 
 from mtlirt.cluster.launch import ClusterOptions, open_client
 from mtlirt.engine.events import Listener, ResumeEvent
-from mtlirt.engine.fit import HIERARCHICAL, fit_by
-from mtlirt.engine.options import FitOptions
+from mtlirt.engine.fit import fit_by
+from mtlirt.engine.options import HIERARCHICAL, FitOptions
 from mtlirt.errors import InputError
 from mtlirt.jobs.checkpoint import Checkpoint
 from mtlirt.responses.store import open_responses

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any, Self, TypeVar
 
 from s3fs import S3FileSystem
@@ -102,12 +103,12 @@ class S3Backend:
 
     def remove_folder(self, folder: str) -> None:
         """Remove all objects of a folder, and what stands for empty folders on some servers."""
-        pages = self._pages(Prefix=self._folder_key(folder))
+        start = self._folder_key(folder)
+        pages = self._pages(Prefix=start)
         names = [entry["Key"] for page in pages for entry in page.get("Contents", [])]
-        base = len(self._folder_key(""))
-        folders = {name[: end + 1] for name in names for end in slashes(name, base)}
-        inside = [each for each in folders if each.startswith(self._folder_key(folder))]
-        keys = [{"Key": name} for name in [*names, *sorted(inside, key=len, reverse=True)]]
+        insides = {each for name in names for each in PurePosixPath(name).parents}
+        folders = [f"{each}/" for each in insides if f"{each}/".startswith(start)]
+        keys = [{"Key": name} for name in [*names, *sorted(folders, key=len, reverse=True)]]
         for first in range(0, len(keys), KEYS_PER_REMOVAL):
             batch = keys[first : first + KEYS_PER_REMOVAL]
             answer = self._call("delete_objects", Delete={"Objects": batch, "Quiet": True})
@@ -153,11 +154,6 @@ class S3Backend:
         except S3_ERRORS as error:
             told = explained(error)
         raise told
-
-
-def slashes(name: str, first: int) -> list[int]:
-    """Where a key has slashes, from some place on."""
-    return [place for place in range(first, len(name)) if name[place] == "/"]
 
 
 def _connection() -> S3FileSystem:

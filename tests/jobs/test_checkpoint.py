@@ -121,8 +121,7 @@ def test_other_options_and_responses_have_other_checkpoints(tmp_path):
     assert Checkpoint.of(root, ["a"], more).key == keys[0]
 
 
-def test_more_rounds_are_gone_on_with_after_the_last_was_published(store, tmp_path):
-    """The checkpoint of a fit that ran out of rounds goes with its snapshot."""
+def test_the_checkpoint_of_a_fit_out_of_rounds_goes_once_it_is_published(store, tmp_path):
     snapshots = str(tmp_path / "snapshots")
     few = replace(OPTIONS, max_rounds=2)
     assert not refit(store, snapshots, few, HERE, silent).fitted.info["converged"]

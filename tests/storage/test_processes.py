@@ -29,8 +29,8 @@ def start(function, *arguments):
     return process
 
 
-def test_racing_writers_of_which_some_die_leave_contiguous_whole_versions(url):
-    deaths = [(8, None), (8, None), (8, None), (3, "before the manifest"), (5, "between two files")]
+def race(url, deaths):
+    """Let writers race: how many versions each writes, and how it then dies, if it does."""
     processes = [
         start(writers.write_and_die, url, writer, times, death)
         for writer, (times, death) in enumerate(deaths)
@@ -38,6 +38,11 @@ def test_racing_writers_of_which_some_die_leave_contiguous_whole_versions(url):
     for process in processes:
         process.join()
     assert [process.exitcode for process in processes] == [0, 0, 0, -signal.SIGKILL, 1]
+
+
+def test_racing_writers_of_which_some_die_leave_contiguous_whole_versions(url):
+    deaths = [(8, None), (8, None), (8, None), (3, "before the manifest"), (5, "between two files")]
+    race(url, deaths)
 
     root = open_root(url)
     assert root.versions() == list(range(1, 33))
