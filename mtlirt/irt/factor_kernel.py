@@ -8,6 +8,7 @@ stored by their lower triangle, row by row: entry (a, b) is row a (a + 1)/2 + b.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from mtlirt.irt.kernels import RUN, Float, compiled, inlined
 
@@ -78,6 +79,32 @@ def invert(lower: Float, r: int, column: Float, inverse: Float) -> None:
             inverse[entry(a, e)] = column[a]
 
 
+@inlined
+def outer_products(loadings: Float) -> Float:
+    """The lower triangle of l l' for the loadings l of each domain."""
+    domains, r = loadings.shape
+    outer = np.empty((domains, r * (r + 1) // 2))
+    for t in range(domains):
+        for a in range(r):
+            for b in range(a + 1):
+                outer[t, entry(a, b)] = loadings[t, a] * loadings[t, b]
+    return outer
+
+
+@inlined
+def common_moments(
+    loading: Float, outer: Float, mean: Float, inverse: Float, expected: Float, spread: Float
+) -> None:
+    """Write mean and variance of l'f."""
+    fill(spread, 0.0)
+    fill(expected, 0.0)
+    for a in range(loading.shape[0]):
+        add(expected, loading[a], mean[a])
+        add(spread, outer[entry(a, a)], inverse[entry(a, a)])
+        for b in range(a):
+            add(spread, 2.0 * outer[entry(a, b)], inverse[entry(a, b)])
+
+
 @compiled
 def factor_posteriors(
     precision: Float,
@@ -95,16 +122,13 @@ def factor_posteriors(
     Writes, for each model i, the mean (r) and covariance (r x r) of f_i, and the normal
     distribution of each trait given the sites of the *other* domains. Returns the sum over models
     of log int N(theta; centre, Sigma) prod_t site_t(theta_t) dtheta, log scales left out.
-    A domain without a site has precision 0 and shift 0. Cost: models x domains x r^2.
+    A domain without a site has precision 0 and shift 0. Cavities of no rows are not wanted. Cost:
+    models x domains x r^2.
     """
     models, domains = precision.shape
     r = loadings.shape[1]
     pairs = r * (r + 1) // 2
-    outer = np.empty((domains, pairs))
-    for t in range(domains):
-        for a in range(r):
-            for b in range(a + 1):
-                outer[t, entry(a, b)] = loadings[t, a] * loadings[t, b]
+    outer = outer_products(loadings)
     weight, pull = np.empty((domains, RUN)), np.empty((domains, RUN))
     matrix, inverse = np.empty((pairs, RUN)), np.empty((pairs, RUN))
     direction, mean, column = np.empty((r, RUN)), np.empty((r, RUN)), np.empty((r, RUN))
@@ -157,15 +181,9 @@ def factor_posteriors(
                 factors[begin + k, a] = mean[a, k]
                 for b in range(r):
                     factor_covariance[begin + k, a, b] = inverse[entry(a, b), k]
-        for t in range(domains):
+        for t in range(domains if cavity_mean.shape[0] > 0 else 0):
             psi, middle, tau, nu = uniqueness[t], centre[t], weight[t], pull[t]
-            fill(spread, 0.0)
-            fill(expected, 0.0)
-            for a in range(r):
-                add(expected, loadings[t, a], mean[a])
-                add(spread, outer[t, entry(a, a)], inverse[entry(a, a)])
-                for b in range(a):
-                    add(spread, 2.0 * outer[t, entry(a, b)], inverse[entry(a, b)])
+            common_moments(loadings[t], outer[t], mean, inverse, expected, spread)
             for k in range(RUN):
                 left = 1.0 / (1.0 - tau[k] * spread[k])
                 tau[k] = middle + (expected[k] - spread[k] * nu[k]) * left
@@ -173,3 +191,63 @@ def factor_posteriors(
             for k in range(lanes):
                 cavity_mean[begin + k, t], cavity_variance[begin + k, t] = tau[k], nu[k]
     return total
+
+
+@compiled
+def trait_moments(
+    precision: Float,
+    shift: Float,
+    taken: npt.NDArray[np.bool_],
+    centre: Float,
+    loadings: Float,
+    uniqueness: Float,
+    factors: Float,
+    factor_covariance: Float,
+) -> Float:
+    """Sums over each domain's takers of E[theta], E[theta f] and E[theta^2], given the sites.
+
+    In columns 1 + r + 1. ``factors`` and ``factor_covariance`` are those of `factor_posteriors`.
+    Given f, theta is normal with mean (centre + l'f + psi shift)/(1 + psi precision) and variance
+    psi/(1 + psi precision). Cost: models x domains x r^2.
+    """
+    models, domains = precision.shape
+    r = loadings.shape[1]
+    outer = outer_products(loadings)
+    mean, inverse = np.zeros((r, RUN)), np.zeros((r * (r + 1) // 2, RUN))
+    there, shrink, theta = np.zeros(RUN), np.zeros(RUN), np.zeros(RUN)
+    expected, spread, tied = np.empty(RUN), np.empty(RUN), np.empty(RUN)
+    sums = np.zeros((domains, r + 2, RUN))
+    for begin in range(0, models, RUN):
+        lanes = min(RUN, models - begin)
+        for k in range(lanes):
+            for a in range(r):
+                mean[a, k] = factors[begin + k, a]
+                for b in range(a + 1):
+                    inverse[entry(a, b), k] = factor_covariance[begin + k, a, b]
+        for t in range(domains):
+            psi, middle, total = uniqueness[t], centre[t], sums[t]
+            common_moments(loadings[t], outer[t], mean, inverse, expected, spread)
+            fill(there, 0.0)
+            for k in range(lanes):
+                there[k] = 1.0 if taken[begin + k, t] else 0.0
+                shrink[k] = precision[begin + k, t]
+                theta[k] = shift[begin + k, t]
+            for k in range(RUN):
+                shrink[k] = 1.0 / (1.0 + shrink[k] * psi)
+                theta[k] = shrink[k] * (expected[k] + middle + psi * theta[k])
+                total[0, k] += there[k] * theta[k]
+                total[r + 1, k] += there[k] * (
+                    shrink[k] * (psi + shrink[k] * spread[k]) + theta[k] * theta[k]
+                )
+            for a in range(r):
+                fill(tied, 0.0)
+                for b in range(r):
+                    add(tied, loadings[t, b], inverse[entry(a, b)])
+                for k in range(RUN):
+                    total[1 + a, k] += there[k] * (theta[k] * mean[a, k] + shrink[k] * tied[k])
+    out = np.zeros((domains, r + 2))
+    for t in range(domains):
+        for a in range(r + 2):
+            for k in range(RUN):
+                out[t, a] += sums[t, a, k]
+    return out

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mtlirt.irt.factor_kernel import factor_posteriors
+from mtlirt.irt.factor_kernel import factor_posteriors, trait_moments
 from mtlirt.irt.kernels import Float
 
 PRIOR_MODELS = 5.0
@@ -147,42 +147,31 @@ def factor_moments(
 ) -> FactorMoments:
     """The E-step of factor analysis on Gaussian sites, for one chunk of models.
 
-    Given f, theta is normal with mean (centre + lambda'f + psi shift)/(1 + psi precision) and
-    variance psi/(1 + psi precision). A domain without loadings has no moments with f, so that it
-    stays without.
+    A domain without loadings has no moments with f, so that it stays without.
     """
-    posterior = factor_posterior(precision, shift, representation)
-    centre, loadings, uniqueness = representation
-    models, r = posterior.factors.shape
-    f, covariance = posterior.factors, posterior.factor_covariance.reshape(models, r * r)
-    shrink = 1.0 / (1.0 + precision * uniqueness)
-    mean = shrink * (f @ loadings.T + centre + uniqueness * shift)
-    outer = (loadings[:, :, None] * loadings[:, None, :]).reshape(len(centre), r * r)
-    square = shrink * uniqueness + shrink**2 * (covariance @ outer.T) + mean**2
-    there = taken.astype(np.float64)
-    spread = covariance + (f[:, :, None] * f[:, None, :]).reshape(models, r * r)
-    ff = np.empty((len(centre), 1 + r, 1 + r))
-    ff[:, 0, 0] = there.sum(axis=0)
-    ff[:, 0, 1:] = ff[:, 1:, 0] = there.T @ f
-    ff[:, 1:, 1:] = (there.T @ spread).reshape(len(centre), r, r)
-    seen = there * mean
-    tf = np.empty((len(centre), 1 + r))
-    tf[:, 0] = seen.sum(axis=0)
-    gain = ((there * shrink).T @ covariance).reshape(len(centre), r, r)
-    tf[:, 1:] = seen.T @ f + (gain @ loadings[:, :, None])[:, :, 0]
+    models, domains = precision.shape
+    r = representation.rank
+    f, covariance, nothing = np.empty((models, r)), np.empty((models, r, r)), np.empty((0, domains))
+    sites = precision, shift
+    log_integral = factor_posteriors(*sites, *representation, f, covariance, nothing, nothing)
+    traits = trait_moments(*sites, taken, *representation, f, covariance)
+    active = taken.any(axis=1)
+    some = f[active]
+    f_sum, f2 = some.sum(axis=0), covariance[active].sum(axis=0) + some.T @ some
+    ff = np.empty((domains, 1 + r, 1 + r))
+    if taken.all():
+        ff[:, 0, 0], ff[:, 0, 1:], ff[:, 1:, 1:] = models, f_sum, f2
+    else:
+        there = taken.astype(np.float64)
+        spread = (covariance + f[:, :, None] * f[:, None, :]).reshape(models, r * r)
+        ff[:, 0, 0], ff[:, 0, 1:] = there.sum(axis=0), there.T @ f
+        ff[:, 1:, 1:] = (there.T @ spread).reshape(domains, r, r)
+    ff[:, 1:, 0] = ff[:, 0, 1:]
+    tf = traits[:, : 1 + r].copy()
     untied = ~representation.tied
     ff[untied, 0, 1:] = ff[untied, 1:, 0] = 0.0
     tf[untied, 1:] = 0.0
-    active = taken.any(axis=1)
-    return FactorMoments(
-        ff,
-        tf,
-        (there * square).sum(axis=0),
-        f[active].sum(axis=0),
-        spread[active].sum(axis=0).reshape(r, r),
-        int(active.sum()),
-        posterior.log_integral,
-    )
+    return FactorMoments(ff, tf, traits[:, 1 + r], f_sum, f2, int(active.sum()), log_integral)
 
 
 def add_moments(parts: Sequence[FactorMoments]) -> FactorMoments:
