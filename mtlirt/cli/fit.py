@@ -82,6 +82,15 @@ def fit(
             help="Threads in all, or of each worker, if not one a core.", show_default=False
         ),
     ] = None,
+    memory_limit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BYTES",
+            help="Memory of this process, or of each worker, such as 2GiB; larger stores are read "
+            "again in every round. What there is, if not given.",
+            show_default=False,
+        ),
+    ] = None,
     resume: Annotated[
         bool,
         typer.Option(
@@ -115,7 +124,8 @@ def fit(
         tolerance=tolerance,
         max_rounds=max_rounds,
     )
-    cluster = ClusterOptions(scheduler, workers, threads)
+    memory = None if memory_limit is None else _bytes(memory_limit)
+    cluster = ClusterOptions(scheduler, workers, threads, memory_limit=memory)
     with fit_progress() as listener:
         done = refit(store, snapshots, options, cluster, listener, resume, warm_start)
     print_refit(done, top, as_json)
@@ -127,6 +137,17 @@ def _factors(rank: str) -> int:
     except ValueError:
         raise typer.BadParameter(
             f"{rank!r} is neither 'auto' nor a number from 1 up", param_hint="'--rank'"
+        ) from None
+
+
+def _bytes(text: str) -> int:
+    from dask.utils import parse_bytes
+
+    try:
+        return int(parse_bytes(text))
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r} is no amount of memory such as 2GiB", param_hint="'--memory-limit'"
         ) from None
 
 

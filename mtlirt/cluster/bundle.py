@@ -10,7 +10,7 @@ from typing import Any
 import cloudpickle
 import dask.array as da
 
-from mtlirt.cluster.local import computed
+from mtlirt.cluster.local import Anew, computed
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,8 @@ def filled(value: Any, handed: Sequence[Any]) -> Any:
     """The value with references replaced and Dask arrays computed, also in lists and tuples."""
     if isinstance(value, Reference):
         found = handed[value.number]
-        return found if value.position is None else found[value.position]
+        found = found if value.position is None else found[value.position]
+        return found.made() if isinstance(found, Anew) else found
     if isinstance(value, da.Array):
         return computed(value)
     if type(value) in (list, tuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,7 +21,7 @@ from distributed.scheduler import NoValidWorkerError, NoWorkerError
 
 from mtlirt.cluster.bundle import Reference, packed, parcel, run_calls
 from mtlirt.cluster.errors import ClusterError
-from mtlirt.cluster.local import Inline, Threads
+from mtlirt.cluster.local import Anew, Inline, Threads
 from mtlirt.errors import InputError
 
 FIRST_WORKER_SECONDS, ANOTHER_WORKER_SECONDS = 60, 300
@@ -122,12 +123,23 @@ class Cluster:
             wait_for_worker(client, FIRST_WORKER_SECONDS)
             check_versions(client)
 
+    def memory(self, limit: int | None) -> int:
+        """What the workers say they may take; as much as one can tell where one says nothing."""
+        with translating():
+            workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
+        asked = limit or sys.maxsize
+        return sum(min(worker["memory_limit"] or asked, asked) for worker in workers)
+
     def load(
-        self, function: Callable[..., Any], groups: Sequence[Sequence[tuple[Any, ...]]]
+        self,
+        function: Callable[..., Any],
+        groups: Sequence[Sequence[tuple[Any, ...]]],
+        keep: bool = True,
     ) -> list[list[Handle]]:
         """Start the calls, the largest groups first, on the thread that holds least.
 
-        A group larger than a thread's fair share goes to the threads call by call.
+        A group larger than a thread's fair share goes to the threads call by call. What is not to
+        be kept has a home as well; a persisted array stays where it is.
         """
         sizes = [[size_of(call) for call in calls] for calls in groups]
         held = dict.fromkeys(self._threads(), 0)
@@ -140,8 +152,18 @@ class Cluster:
                 if not whole:
                     home = min(held, key=lambda home: held[home])
                 held[home] += size
-                loaded[g] += self._start(home, function, [call])
+                loaded[g] += self._load(home, function, call, keep)
         return loaded
+
+    def _load(
+        self, home: Home, function: Callable[..., Any], call: tuple[Any, ...], keep: bool
+    ) -> list[Handle]:
+        """Start a call, or have its home know how to make it."""
+        arrays = [arg for arg in call if isinstance(arg, da.Array)]
+        if keep or any(futures_of(array) for array in arrays):
+            return self._start(home, function, [call])
+        lean = tuple(optimize(arg)[0] if isinstance(arg, da.Array) else arg for arg in call)
+        return self._start(home, partial(Anew, function, lean), [()])
 
     def together(self, handles: Sequence[Handle]) -> bool:
         """Whether they have one home."""

@@ -20,14 +20,21 @@ class Executor(Protocol):
     def here(self) -> Executor:
         """Runs functions in this process, for small work on values at hand."""
 
+    def memory(self, limit: int | None) -> int:
+        """Bytes of memory of all its processes together, of each at most the limit."""
+
     def load(
-        self, function: Callable[..., Any], groups: Sequence[Sequence[tuple[Any, ...]]]
+        self,
+        function: Callable[..., Any],
+        groups: Sequence[Sequence[tuple[Any, ...]]],
+        keep: bool = True,
     ) -> list[list[Any]]:
         """Start ``function(*call)`` for each call of each group and return handles of the results.
 
         Dask arrays among the arguments are computed first, where the function then runs. Calls
         are spread by the sizes of their arrays, those of a group together unless it is larger
-        than its share; work on a result goes to where it is.
+        than its share; work on a result goes to where it is. Results that are not to be kept are
+        computed anew for each task that needs them.
         """
 
     def together(self, handles: Sequence[Any]) -> bool:

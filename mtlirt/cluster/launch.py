@@ -48,12 +48,15 @@ class ClusterOptions:
         out.
     processes
         Whether each of them is a process, or a part of this one.
+    memory_limit
+        Bytes of memory of each of them, or of this process; None is what there is.
     """
 
     scheduler: str | None = None
     workers: int | None = None
     threads: int | None = None
     processes: bool = True
+    memory_limit: int | None = None
 
     def __post_init__(self) -> None:
         if self.scheduler is not None and self.workers is not None:
@@ -61,11 +64,11 @@ class ClusterOptions:
                 f"scheduler {self.scheduler} has workers of its own; leave workers {self.workers} "
                 "out, or the scheduler"
             )
-        for name in ("workers", "threads"):
+        for name in ("workers", "threads", "memory_limit"):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 1):
                 raise InputError(f"{name} {value!r} is not a whole number from 1 up")
-            if value is not None and value > MOST_WORKERS:
+            if value is not None and name != "memory_limit" and value > MOST_WORKERS:
                 raise InputError(f"{name} {value}: one machine takes {MOST_WORKERS} at most")
 
 
@@ -84,7 +87,12 @@ def open_client(options: ClusterOptions) -> Iterator[Client | None]:
         with connected(options.scheduler) as client:
             yield client
     elif options.workers is not None:
-        with local_cluster(options.workers, options.threads, processes=options.processes) as client:
+        with local_cluster(
+            options.workers,
+            options.threads,
+            processes=options.processes,
+            memory_limit=options.memory_limit,
+        ) as client:
             yield client
     else:
         yield None
@@ -138,13 +146,17 @@ def without_interrupts() -> Iterator[None]:
 
 @contextmanager
 def local_cluster(
-    workers: int, threads: int | None = None, *, processes: bool = True
+    workers: int,
+    threads: int | None = None,
+    *,
+    processes: bool = True,
+    memory_limit: int | None = None,
 ) -> Iterator[Client]:
     """A client of a cluster of this machine that lives as long as the context.
 
     Parameters
     ----------
-    workers, threads, processes
+    workers, threads, processes, memory_limit
         See `ClusterOptions`.
     """
     from distributed import Client, LocalCluster
@@ -154,6 +166,7 @@ def local_cluster(
             n_workers=workers,
             threads_per_worker=threads or max(1, (os.cpu_count() or 1) // max(1, workers)),
             processes=processes,
+            memory_limit=memory_limit or "auto",
             dashboard_address="127.0.0.1:0",
         )
     with cluster, Client(cluster, set_as_default=False) as client:

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Self
 
 import dask.array as da
 import numpy as np
+
+
+@dataclass(frozen=True)
+class Anew:
+    """A call that is made anew for every task that needs its result, so that nothing is kept."""
+
+    function: Callable[..., Any]
+    call: tuple[Any, ...]
+
+    def made(self) -> Any:
+        """The result, its arrays computed in this thread."""
+        return in_thread(self.function, self.call)
 
 
 class Inline:
@@ -19,11 +33,19 @@ class Inline:
         """Itself."""
         return self
 
+    def memory(self, limit: int | None) -> int:
+        """What this process has."""
+        return process_memory(limit)
+
     def load(
-        self, function: Callable[..., Any], groups: Sequence[Sequence[tuple[Any, ...]]]
+        self,
+        function: Callable[..., Any],
+        groups: Sequence[Sequence[tuple[Any, ...]]],
+        keep: bool = True,
     ) -> list[list[Any]]:
-        """Compute the arrays of each call and call the function."""
-        return [[in_thread(function, call) for call in calls] for calls in groups]
+        """Compute the arrays of each call and call the function; or put both off."""
+        made = in_thread if keep else Anew
+        return [[made(function, call) for call in calls] for calls in groups]
 
     def together(self, handles: Sequence[Any]) -> bool:
         """Always, if there are any: there is one thread."""
@@ -31,17 +53,17 @@ class Inline:
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call the function."""
-        return function(*args)
+        return function(*map(resolved, args))
 
     def submit_all(
         self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]
     ) -> list[Any]:
         """Call the function for each call."""
-        return [function(*call) for call in calls]
+        return [self.submit(function, *call) for call in calls]
 
     def gather(self, handles: Sequence[Any]) -> list[Any]:
         """The results themselves."""
-        return list(handles)
+        return [resolved(handle) for handle in handles]
 
 
 class Threads:
@@ -59,10 +81,19 @@ class Threads:
         """Itself."""
         return self
 
+    def memory(self, limit: int | None) -> int:
+        """What this process has."""
+        return process_memory(limit)
+
     def load(
-        self, function: Callable[..., Any], groups: Sequence[Sequence[tuple[Any, ...]]]
-    ) -> list[list[Future[Any]]]:
-        """Queue the function for each call, with its arrays computed in its thread."""
+        self,
+        function: Callable[..., Any],
+        groups: Sequence[Sequence[tuple[Any, ...]]],
+        keep: bool = True,
+    ) -> list[list[Any]]:
+        """Queue the function for each call, its arrays computed in its thread; or put both off."""
+        if not keep:
+            return [[Anew(function, call) for call in calls] for calls in groups]
         return [
             [self._pool.submit(in_thread, function, call) for call in calls] for calls in groups
         ]
@@ -86,6 +117,13 @@ class Threads:
         return [resolved(handle) for handle in handles]
 
 
+def process_memory(limit: int | None) -> int:
+    """Bytes that this process may take: the machine's, its group's, or fewer by the limit."""
+    from distributed.system import memory_limit
+
+    return min(int(memory_limit()), limit or sys.maxsize)
+
+
 def in_thread(function: Callable[..., Any], call: tuple[Any, ...]) -> Any:
     """Call a function after computing the arrays among its arguments."""
     return function(*map(computed, call))
@@ -99,9 +137,11 @@ def computed(value: Any) -> Any:
 
 
 def resolved(value: Any) -> Any:
-    """The value with every future in it, also inside lists and tuples, replaced by its result."""
+    """The value with every handle in it, also inside lists and tuples, replaced by its result."""
     if isinstance(value, Future):
         return value.result()
+    if isinstance(value, Anew):
+        return value.made()
     if type(value) in (list, tuple):
         return type(value)(resolved(part) for part in value)
     return value

@@ -57,6 +57,7 @@ def fit(
     earlier: Fit | None = None,
     client: Client | None = None,
     threads: int | None = None,
+    memory_limit: int | None = None,
     listener: Listener = silent,
 ) -> Fit:
     """Fit a two-parameter IRT model to all domains at once, above known guessing floors.
@@ -86,6 +87,10 @@ def fit(
         works in this process.
     threads
         Threads of this process; None is one a core.
+    memory_limit
+        Bytes of memory of this process, or of each of the client's workers; None is what they have.
+        Responses of a store that need more than half of it are not kept, but read again in every
+        round.
     listener
         Called after every round.
 
@@ -109,7 +114,8 @@ def fit(
     A round makes four passes over the responses where models answered every item of their domains
     (about 4 cells a nanosecond and core), and cells x 40 multiplications where cells are missing,
     or x 80 where items are guessed; besides, 50 exponentials for each model and domain. Memory:
-    the responses once, at one byte a cell, and a dozen arrays of models x domains.
+    the responses once, at one byte a cell, or as many of the store's chunks as there are threads,
+    some four times; and a dozen arrays of models x domains.
     """
     options = FitOptions(
         estimator=estimator,
@@ -124,6 +130,7 @@ def fit(
         tolerance=tolerance,
         max_rounds=max_rounds,
         threads=threads,
+        memory_limit=memory_limit,
     )
     return fit_by(responses, options, client, listener, earlier)
 
@@ -152,7 +159,7 @@ def fit_by(
         check_earlier(earlier, options)
     first_rank(len(responses.domains), options)  # refuse a rank before reading anything
     with open_executor(client, options.threads) as executor:
-        domains = place(executor, responses)
+        domains = place(executor, responses, memory=options.memory_limit)
         check_fittable(domains)
         if options.estimator in HIERARCHICAL:
             return marginal_fit(

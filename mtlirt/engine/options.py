@@ -72,6 +72,9 @@ class FitOptions:
         Trait and item updates of a domain in each round.
     threads
         Threads of this process; None is one a core.
+    memory_limit
+        Bytes of memory of this process, or of each worker; None is what it has. Responses that
+        need more than half of it are not kept, but read again in every round.
     """
 
     estimator: Estimator = "marginal"
@@ -87,6 +90,7 @@ class FitOptions:
     max_rounds: int = 200
     repeats: int = 2
     threads: int | None = None
+    memory_limit: int | None = None
 
     def __post_init__(self) -> None:
         if self.estimator not in get_args(Estimator):
@@ -98,7 +102,7 @@ class FitOptions:
         self._check_used()
         if not isinstance(self.tolerance, float) or not 0.0 < self.tolerance < 1.0:
             raise InputError(f"tolerance {self.tolerance!r} is not a number between 0 and 1")
-        for name in ("max_rounds", "repeats", "threads"):
+        for name in ("max_rounds", "repeats", "threads", "memory_limit"):
             whole_number(name, getattr(self, name))
 
     def _check_penalties(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,15 @@ from mtlirt.irt.kernels import Float
 from mtlirt.responses.matrix import DomainResponses, Responses
 
 Index = npt.NDArray[np.intp]
+
+KEPT_SHARE = 0.5
+"""Responses that need more of the memory are read again in every round."""
+
+WEIGHED_CELL = 8
+"""Bytes of a cell that is more than one attempt, or a fraction."""
+
+ALWAYS_KEPT = 2**26
+"""Bytes of responses that fit anywhere."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +103,9 @@ def read_block(
     columns: npt.NDArray[np.intp] | None,
     values: npt.NDArray[np.generic],
     attempts: npt.NDArray[np.generic] | None,
+    keep: npt.NDArray[np.bool_] | None = None,
 ) -> ResponseBlock:
-    """One block of a domain's responses; `columns` picks and orders items.
+    """One block of a domain's responses; `columns` picks and orders items, `keep` picks models.
 
     Raises
     ------
@@ -106,9 +116,10 @@ def read_block(
         values = values[:, columns]
         attempts = None if attempts is None else attempts[:, columns]
     try:
-        return response_block(values, attempts)
+        block = response_block(values, attempts)
     except ValueError as error:
         raise InputError(f"domain {name!r}: {error}") from None
+    return block if keep is None else block.rows(keep)
 
 
 def taken_rows(block: ResponseBlock, keep: npt.NDArray[np.bool_]) -> ResponseBlock:
@@ -121,8 +132,12 @@ def place(
     responses: Responses,
     columns: Mapping[str, Index] | None = None,
     guessing: Mapping[str, Float] | None = None,
+    memory: int | None = None,
 ) -> list[PlacedDomain]:
     """Load every block once, count it, and drop from each domain the models that lack it.
+
+    Where the blocks need more than `KEPT_SHARE` of the memory they are not kept, but read again
+    whenever a task works on them.
 
     Parameters
     ----------
@@ -131,6 +146,8 @@ def place(
         None uses all items, in the arrays' own chunks.
     guessing
         Domain -> lower asymptotes of the items used; None reads them from the item table.
+    memory
+        Bytes of memory of each process, if not all it has.
 
     Raises
     ------
@@ -144,17 +161,48 @@ def place(
         picked = dict(columns)
     if guessing is None:
         guessing = {name: read_guessing(responses, name, part) for name, part in picked.items()}
-    loaded = executor.load(
-        read_block, [block_calls(name, part, picked[name]) for name, part in data.items()]
-    )
+    keep = kept(executor, data.values(), memory)
+    reads = [block_calls(name, part, picked[name]) for name, part in data.items()]
+    loaded = executor.load(read_block, reads, keep)
     calls = [(block,) for blocks in loaded for block in blocks]
-    counts = iter(executor.gather(executor.submit_all(count_block, calls)))
+    counted = iter(executor.gather(executor.submit_all(count_block, calls)))
+    widths = [part.array.numblocks[1] for part in data.values()]
+    counts = [
+        grid_of(list(itertools.islice(counted, len(blocks))), width)
+        for blocks, width in zip(loaded, widths, strict=True)
+    ]
+    takers = [[sum(c.model_cells for c in row) > 0 for row in rows] for rows in counts]
+    if not keep:
+        of_takers = [
+            [(*call, rows[k // width]) for k, call in enumerate(calls)]
+            for calls, rows, width in zip(reads, takers, widths, strict=True)
+        ]
+        loaded = executor.load(read_block, of_takers, keep)
     placed = []
-    for (name, part), blocks in zip(data.items(), loaded, strict=True):
-        counted = list(itertools.islice(counts, len(blocks)))
-        found = placed_domain(executor, name, part, picked[name], guessing[name], blocks, counted)
-        placed.append(found)
+    for k, (name, part) in enumerate(data.items()):
+        rows = grid_of(loaded[k], widths[k])
+        if keep:
+            rows = [
+                row if mask.all() else [executor.submit(taken_rows, block, mask) for block in row]
+                for row, mask in zip(rows, takers[k], strict=True)
+            ]
+        placed.append(
+            placed_domain(
+                executor, name, part, picked[name], guessing[name], rows, counts[k], takers[k]
+            )
+        )
     return placed
+
+
+def weighed(data: DomainResponses) -> bool:
+    """Whether cells are several attempts, or fractions."""
+    return data.trials is not None or np.issubdtype(data.array.dtype, np.floating)
+
+
+def kept(executor: Executor, data: Iterable[DomainResponses], memory: int | None) -> bool:
+    """Whether the blocks of some domains are kept in memory."""
+    needed = sum(part.array.size * (WEIGHED_CELL if weighed(part) else 1) for part in data)
+    return bool(needed <= ALWAYS_KEPT or needed <= KEPT_SHARE * executor.memory(memory))
 
 
 def block_calls(
@@ -187,31 +235,33 @@ def placed_domain(
     data: DomainResponses,
     picked: Index | None,
     guessing: Float,
-    loaded: list[Any],
-    counted: list[BlockCounts],
+    blocks: list[list[Any]],
+    counts: list[list[BlockCounts]],
+    there: list[npt.NDArray[np.bool_]],
 ) -> PlacedDomain:
-    """Assemble one domain from its counted blocks."""
-    blocks, counts = (grid_of(parts, data.array.numblocks[1]) for parts in (loaded, counted))
-    answered = np.concatenate([sum(c.model_cells for c in row) for row in counts])
-    score = np.concatenate([sum(c.model_successes for c in row) for row in counts])
+    """Assemble one domain from its counted blocks, of which some may lack models already.
+
+    Parameters
+    ----------
+    blocks, counts
+        By model chunk and item chunk; counts are of all models.
+    there
+        Which models of each model chunk took the domain.
+    """
     starts = np.cumsum([0, *data.array.chunks[0]])
-    kept, takers = [], []
-    for row, start, stop in zip(blocks, starts[:-1], starts[1:], strict=True):
-        keep = answered[start:stop] > 0
-        if keep.any():
-            kept.append(row if keep.all() else [executor.submit(taken_rows, b, keep) for b in row])
-            takers.append(np.flatnonzero(keep) + start)
+    some = [k for k, mask in enumerate(there) if mask.any()]
+    kept = [blocks[k] for k in some]
     widths = data.array.chunks[1] if picked is None else (len(picked),)
     edges = np.cumsum([0, *widths])
     return PlacedDomain(
         name=name,
         blocks=kept,
-        takers=takers,
+        takers=[np.flatnonzero(there[k]) + starts[k] for k in some],
         columns=[slice(a, b) for a, b in itertools.pairwise(edges)],
         **item_totals(counts),
-        answered=answered,
-        score=score,
-        largest_attempts=max((c.largest_attempts for c in counted), default=1.0),
+        answered=np.concatenate([sum(c.model_cells for c in row) for row in counts]),
+        score=np.concatenate([sum(c.model_successes for c in row) for row in counts]),
+        largest_attempts=max((c.largest_attempts for row in counts for c in row), default=1.0),
         guessing=guessing,
         together=executor.together([block for row in kept for block in row]),
     )

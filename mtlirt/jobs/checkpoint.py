@@ -24,7 +24,7 @@ FILE = "progress"
 
 DIGEST = sha256().digest_size
 
-WHERE = ("threads", "max_rounds")
+WHERE = ("threads", "memory_limit", "max_rounds")
 """Options that do not change where a fit is going."""
 
 

@@ -99,7 +99,8 @@ def refit(
     if resume:
         listener(ResumeEvent(0 if kept is None else len(kept["history"])))
     with open_client(cluster) as client:
-        here = replace(options, threads=cluster.threads if client is None else None)
+        threads = cluster.threads if client is None else None
+        here = replace(options, threads=threads, memory_limit=cluster.memory_limit)
         read = open_responses(root.url, manifest.version)
         fitted = fit_by(read, here, client, listener, earlier, kept, checkpoint.save)
     inputs: dict[str, JsonValue] = {

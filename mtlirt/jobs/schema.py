@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from dask.utils import parse_bytes
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from mtlirt.cluster.launch import ClusterOptions
 from mtlirt.engine.options import PENALTIES, Estimator, FitOptions, LambdaScaling
 
 Url = Annotated[str, Field(pattern=r"^[^\x00-\x1f]+$")]
+
+
+def as_bytes(value: object) -> object:
+    """Bytes of a text such as "2GiB"; anything else as it is.
+
+    Raises
+    ------
+    ValueError
+        If a text is no amount of memory.
+    """
+    return parse_bytes(value) if isinstance(value, str) else value
 
 
 class Table(BaseModel):
@@ -63,6 +75,7 @@ class ClusterTable(Table):
     workers: int | None = None
     threads: int | None = None
     processes: bool = True
+    memory_limit: Annotated[int, BeforeValidator(as_bytes)] | None = None
 
     @property
     def options(self) -> ClusterOptions:

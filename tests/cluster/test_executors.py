@@ -78,6 +78,29 @@ def test_arrays_are_computed_where_they_are_loaded(executor):
     ]  # fmt: skip
 
 
+def test_what_is_not_kept_is_made_anew_for_every_task(executor, tmp_path):
+    log = tmp_path / "made"
+
+    def make(name, values):
+        with log.open("a") as file:
+            file.write(f"{name}\n")
+        return values * 2
+
+    array = da.arange(6, chunks=3)
+    (loaded,) = executor.load(make, [[(k, array.blocks[k]) for k in range(2)]], keep=False)
+    assert not log.exists()
+    sums = executor.submit_all(np.sum, [(block,) for block in loaded])
+    both = executor.submit(np.concatenate, list(loaded))
+    found = [part.tolist() for part in executor.gather([*sums, both])]
+    assert found == [6, 24, [0, 2, 4, 6, 8, 10]]
+    assert sorted(log.read_text().split()) == ["0", "0", "1", "1"]
+
+
+def test_there_is_memory_and_no_more_than_the_limit(executor):
+    assert executor.memory(None) > 2**26
+    assert executor.memory(1000) in (1000, 2000)
+
+
 def test_many_calls_at_once_give_their_results_in_order(executor):
     arrays = [[(da.full(size, size, chunks=-1),)] for size in range(1, 9)]
     loaded = [handle for (handle,) in executor.load(np.copy, arrays)]
