@@ -292,7 +292,7 @@ def pull_sums(slope: Float, intercept: Float, points: Float) -> Float:
     out = np.zeros(points.shape[0])
     for k in range(points.shape[0]):
         for j in range(slope.shape[0]):
-            out[k] += abs(slope[j]) * sigmoid(-(slope[j] * points[k] + intercept[j]))
+            out[k] += abs(slope[j]) * bounded_sigmoid(-(slope[j] * points[k] + intercept[j]))
     return out
 
 
