@@ -20,7 +20,7 @@ import numpy.typing as npt
 from mtlirt.cluster.executor import Executor
 from mtlirt.cluster.local import Inline
 from mtlirt.engine.domain import domain_step
-from mtlirt.engine.factors import cavities
+from mtlirt.engine.factors import takers_cavities
 from mtlirt.engine.marginal import ridges
 from mtlirt.engine.placement import PlacedDomain, grid_of
 from mtlirt.engine.state import State, null_intercepts, slope_posteriors
@@ -44,14 +44,15 @@ FOLDS = 5
 FIRST_REPEATS, FOLD_REPEATS = 15, 4
 """Trait and item updates of the domain by itself, and again without each fold."""
 
-SUPPORT = 10.0
+SUPPORT = 3.0
 """A domain's own trait must gain so many times log(models) over no trait for its items to be found
 alone."""
 
-EDGE = 0.075
-"""And so much more than the borrowing trait, as a share of its own gain: items of one domain
-predict each other a little better than the trait explains, also where the others measure it best.
-"""
+EDGE, STAKE = 0.1, 0.25
+"""And more than the borrowing trait by the share EDGE - STAKE (1 - r^2) of its own gain, r the
+correlation of the two traits: items of one domain predict each other a little better than the trait
+explains, also where the others measure it best; but a borrowing trait that differs should then
+gain the more for being measured better, or it is another trait."""
 
 STRUCTURE = 1.1
 """Where residuals have no larger `residual_dimension`, one trait explains a domain's responses, and
@@ -81,10 +82,29 @@ class Rival(NamedTuple):
     repeats: int
 
 
+class Judgement(NamedTuple):
+    """What left-out items say of a domain.
+
+    Attributes
+    ----------
+    together, own
+        Log-likelihood that the borrowing trait gains on them over no trait, and the domain's own.
+    likeness
+        The squared correlation of the two traits.
+    """
+
+    together: float
+    own: float
+    likeness: float
+
+
+UNJUDGED = Judgement(np.nan, np.nan, np.nan)
+
+
 def judged_pooling(
     executor: Executor, domains: Sequence[PlacedDomain], state: State
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Leave items of every tied domain out, to judge how its items are best found.
+    """Leave items of every domain that borrows out, to judge how its items are best found.
 
     Costs about as much as a fit of `MOST_MODELS`, of fewer where domains are long; hardly anything
     for domains whose residuals have no structure (`STRUCTURE`), which are not judged if their
@@ -99,22 +119,24 @@ def judged_pooling(
 
     Notes
     -----
-    Items are found together unless the domain's own trait gains more than log(models) of
-    log-likelihood over it, and more than `EDGE` of its gain; and `SUPPORT` times log(models) over
-    no trait at all: where a domain's items hardly cohere, a few of one kind easily pass for its
-    trait. Items are left out, not cells, because items are what a domain has few of; what either
-    trait loses by that is made up for (`growth`). The rule was chosen among two dozen on splits of
-    real responses (`openllm_v1`).
+    Items are found together unless the domain's own trait gains more log-likelihood than the
+    borrowing one, as `EDGE` and `STAKE` say; and `SUPPORT` times log(models) over no trait at all:
+    where a domain's items hardly cohere, a few of one kind easily pass for its trait. Items are
+    left out, not cells, because items are what a domain has few of; what either trait loses by that
+    is made up for (`growth`). The rule was chosen among dozens on splits of real responses
+    (`openllm_v1`).
     """
     pool = NO_PRIOR
     if state.slope_priors[0].precision > 0.0:
         pool = pooled_prior(slope_posteriors(state), state.slope_priors)
-    everyone, _ = cavities(executor.here, state.precision, state.shift, state.representation)
-    ridge, tied = ridges(domains, state), state.representation.tied
+    everyone = takers_cavities(
+        executor.here, state.precision, state.shift, state.representation, state.alone
+    )
+    ridge, borrows = ridges(domains, state), state.representation.tied & ~state.alone
     judged, calls = [], []
-    together, own, unit = np.full((3, len(domains)), np.nan)
+    together, own, likeness, unit = np.full((4, len(domains)), np.nan)
     for t, domain in enumerate(domains):
-        if not tied[t] or (~domain.constant & ~state.held[t]).sum() < FOLDS:
+        if not borrows[t] or (~domain.constant & ~state.held[t]).sum() < FOLDS:
             continue
         most = min(max(ENOUGH_CELLS // len(domain.cells), FEWEST_MODELS), MOST_MODELS)
         sample = spaced_sample(domain, everyone.mean[domain.models, t], most)
@@ -126,16 +148,18 @@ def judged_pooling(
             Rival(state.items[t], state.slope_priors[t], borrowed, 0),
             Rival(anew, pool, nothing, FIRST_REPEATS),
         ]
-        traits, slopes = None, state.items[t].slope
-        if state.precision[rows, t].mean() > 1.0 and abs(slopes.sum()) > 0.5 * abs(slopes).sum():
-            traits = combined(borrowed, state.precision[rows, t], state.shift[rows, t])[0]
+        precision, slopes = state.precision[rows, t], state.items[t].slope
+        traits = combined(borrowed, precision, state.shift[rows, t])[0]
+        screened = precision.mean() > 1.0 and abs(slopes.sum()) > 0.5 * abs(slopes).sum()
         judged.append(t)
-        calls.append((chunk_rows(sample, [len(part) for part in domain.takers]), rivals, traits))
+        places = chunk_rows(sample, [len(part) for part in domain.takers])
+        calls.append((places, rivals, traits, screened))
         unit[t] = np.log(len(rows))
     found = run_steps(executor, gains_step, [domains[t] for t in judged], calls)
-    for t, gains in zip(judged, found, strict=True):
-        together[t], own[t] = gains
-    alone = (own - together > np.maximum(unit, EDGE * own)) & (own > SUPPORT * unit)
+    for t, judgement in zip(judged, found, strict=True):
+        together[t], own[t], likeness[t] = judgement
+    margin = EDGE - STAKE * (1.0 - likeness)
+    alone = (own - together > margin * own) & (own > SUPPORT * unit)
     return alone, ~alone & (together < unit)
 
 
@@ -162,8 +186,9 @@ def gains_step(
     blocks: Sequence[Sequence[Any]],
     rows: Sequence[Index],
     rivals: Sequence[Rival],
-    traits: Float | None,
-) -> list[float]:
+    traits: Float,
+    screened: bool,
+) -> Judgement:
     """What each rival gains on left-out items; the domain's sample is brought together for that.
 
     Parameters
@@ -171,46 +196,61 @@ def gains_step(
     rows
         Of each model chunk, the rows in the sample.
     traits
-        Of the sample's models, by the first rival; None if residuals are not to be looked at.
+        Of the sample's models, by the first rival.
+    screened
+        Whether to judge only where those leave residuals with structure (`STRUCTURE`).
     """
     calls = [(block, part) for row, part in zip(blocks, rows, strict=True) for block in row]
     parts = grid_of(executor.submit_all(ResponseBlock.take, calls), len(blocks[0]))
-    gains: list[float] = executor.gather([executor.submit(rivals_gains, parts, rivals, traits)])[0]
-    return gains
+    handle = executor.submit(judged_rivals, parts, rivals, traits, screened)
+    found: Judgement = executor.gather([handle])[0]
+    return found
 
 
-def rivals_gains(
-    parts: Sequence[Sequence[ResponseBlock]], rivals: Sequence[Rival], traits: Float | None
-) -> list[float]:
+def judged_rivals(
+    parts: Sequence[Sequence[ResponseBlock]],
+    rivals: Sequence[Rival],
+    traits: Float,
+    screened: bool,
+) -> Judgement:
     """Fit a domain without each fold of its items, in the way of each rival.
 
-    Gains are nan where too few of its items tell the sample's models apart, or the traits explain
-    their responses.
+    The judgement is nan where too few of its items tell the sample's models apart, or the traits
+    explain their responses.
     """
     whole = ResponseBlock.joined(parts)
     counts = count_block(whole)
     informative = (counts.item_successes > 0) & (counts.item_successes < counts.item_attempts)
     if informative.sum() < FOLDS:
-        return [np.nan] * len(rivals)
+        return UNJUDGED
     whole = whole.columns(informative)
-    if traits is not None:
+    if screened:
         first = some_items(rivals[0].items, informative)
         if residual_dimension(whole, first, traits) <= STRUCTURE:
-            return [np.nan] * len(rivals)
+            return UNJUDGED
     share = (counts.item_successes / np.maximum(counts.item_attempts, 1))[informative]
     follows = column_products(whole.responses, rivals[0].cavity.mean)
     fold = np.empty(len(share), np.intp)
     fold[np.lexsort((follows, share))] = np.arange(len(share)) % FOLDS
-    gains = []
+    gains, likeness = [], 1.0
     for rival in rivals:
         items = some_items(rival.items, informative)
         if rival.repeats:
-            items = refitted(whole, items, rival, rival.repeats)[0]
+            items, anew, _ = refitted(whole, items, rival, rival.repeats)
+            likeness = squared_correlation(traits, anew)
         folds, grown = zip(
             *(left_out(whole, fold == k, items, rival) for k in range(FOLDS)), strict=True
         )
         gains.append(float(common_slope_gains(folds).sum() * np.mean(grown)))
-    return gains
+    together, own = gains
+    return Judgement(together, own, likeness)
+
+
+def squared_correlation(x: Float, y: Float) -> float:
+    """The squared correlation of two traits; 0 if one is the same for all."""
+    x, y = x - x.mean(), y - y.mean()
+    scale = (x @ x) * (y @ y)
+    return float((x @ y) ** 2 / scale) if scale > 0.0 else 0.0
 
 
 def left_out(

@@ -1,4 +1,4 @@
-"""What a marginal fit chooses once, between rounds: each domain's pooling, then the rank."""
+"""What a marginal fit chooses between rounds: each domain's pooling, and the rank."""
 
 from __future__ import annotations
 
@@ -35,10 +35,37 @@ def revised_pooling(
     alone, unsigned = judged_pooling(executor, domains, state)
     if unsigned.any():
         state = replace(state, unsigned=unsigned)
-    if not alone.any():
+    return found_alone(domains, state, alone, options)
+
+
+def confirmed_pooling(
+    executor: Executor,
+    domains: list[PlacedDomain],
+    state: State,
+    options: FitOptions,
+) -> State:
+    """Judge a converged fit's pooling again where any was found; the state itself if it holds.
+
+    Without the domains that left, and with more factors, another trait may have become that of a
+    domain which stayed.
+    """
+    if not (state.alone.any() or state.unsigned.any()):
         return state
-    state = replace(state, alone=alone)
-    return restarted(domains, state, state.representation, alone, options)
+    alone, _ = judged_pooling(executor, domains, state)
+    return found_alone(domains, state, alone, options)
+
+
+def found_alone(
+    domains: list[PlacedDomain],
+    state: State,
+    which: npt.NDArray[np.bool_],
+    options: FitOptions,
+) -> State:
+    """The state where some more domains start anew by themselves; itself if there are none."""
+    if not which.any():
+        return state
+    state = replace(state, alone=state.alone | which)
+    return restarted(domains, state, state.representation, which, options)
 
 
 def revised_rank(

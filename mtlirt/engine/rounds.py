@@ -18,7 +18,7 @@ from mtlirt.engine.factors import takers_cavities
 from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import PlacedDomain
 from mtlirt.engine.progress import Keep, Progress
-from mtlirt.engine.revision import revised_pooling, revised_rank
+from mtlirt.engine.revision import confirmed_pooling, revised_pooling, revised_rank
 from mtlirt.engine.state import State
 from mtlirt.engine.steps import run_steps
 from mtlirt.engine.traits import DomainTask
@@ -34,14 +34,15 @@ STILL_NATS = 10.0
 """A log-likelihood that moves by less than this times the tolerance stands still."""
 
 FLATNESS_ROUNDS = 25
-"""The evidence for a trait behind each domain is weighed on convergence and every so often."""
+"""The evidence for a trait behind each domain is weighed on convergence, and every so many rounds
+after a revision: items that have just been started anew have none yet."""
 
 REVISION_ROUND = 15
 """Pooling, and then the rank, are chosen on convergence, or after so many rounds without:
 domains torn between two traits converge slowly."""
 
 REVISIONS = (revised_pooling, revised_rank)
-"""What estimator `marginal` chooses once, in this order."""
+"""What estimator `marginal` chooses, each once, in this order."""
 
 
 def run_rounds(
@@ -92,11 +93,13 @@ def next_round(
     change = largest_change(state, shared.state)
     settled = change <= options.tolerance and still(progress, shared.objective, options.tolerance)
     flat = np.zeros(len(domains), bool)
-    if options.priors and (settled or number % FLATNESS_ROUNDS == 0):
+    if options.priors and (settled or since % FLATNESS_ROUNDS == 0):
         flat = newly_flat(domains, state, updates, priors, ridge)
     revised, revisions = shared.state, progress.revisions
     if (settled or since >= REVISION_ROUND) and not flat.any():
         revised, revisions = revision(executor, domains, shared.state, revisions, options)
+        if settled and revised is shared.state and revisions == progress.revisions:
+            revised = confirmed_pooling(executor, domains, shared.state, options)
     changed = revised is not shared.state
     event = RoundEvent(
         number,
