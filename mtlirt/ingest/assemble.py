@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from mtlirt.errors import InputError
-from mtlirt.ingest.cells import CellRule, Observed
+from mtlirt.ingest.cells import CellRule, Observed, Ranks, SmallCodes
 from mtlirt.ingest.domains import (
     PoorDomains,
     check_domains,
@@ -20,14 +20,13 @@ from mtlirt.ingest.domains import (
     split_domains,
 )
 from mtlirt.ingest.ids import Codes, show, show_some
+from mtlirt.ingest.items import ItemCodes
 from mtlirt.ingest.notices import notice_cells, notice_ids, notice_thresholds
 from mtlirt.ingest.placing import place_cells
 from mtlirt.ingest.reader import Batch
 from mtlirt.ingest.report import FileCount, IngestReport, ItemId
 from mtlirt.ingest.values import ValueRule, Values, read_values
 from mtlirt.responses.matrix import Responses
-
-_SMALL_TABLE = 1 << 20
 
 
 class Assembler:
@@ -55,7 +54,7 @@ class Assembler:
         self._cell_rule = cells or CellRule()
         self._poor_domains = poor_domains
         self._models, self._item_ids, self._domains = Codes(), Codes(), Codes()
-        self._pairs: dict[tuple[int, int], int] = {}
+        self._items = ItemCodes()
         self._observed: list[Observed] = []
         self._files: Counter[str] = Counter()
         self._coerced: Counter[str] = Counter()
@@ -73,7 +72,11 @@ class Assembler:
         if not len(records):
             return
         models = self._required(self._models, batch, "model_id")
-        items = self._item_codes(batch)
+        item_ids = self._required(self._item_ids, batch, "item_id")
+        domains = self._domain_codes(batch)
+        items = self._items.encode(
+            domains, item_ids, len(self._domains.ids), len(self._item_ids.ids)
+        )
         trials = records["trials"] if "trials" in records.schema.names else None
 
         def place(position: int) -> str:
@@ -81,7 +84,14 @@ class Assembler:
 
         values = read_values(records["correct"], trials, self._value_rule, place)
         self._coerced += values.coerced
-        self._observed.append(_observe(batch, models, items, values))
+        self._observed.append(
+            _observe(
+                batch,
+                models.astype(np.min_scalar_type(len(self._models.ids))),
+                items.astype(np.min_scalar_type(len(self._items.codes))),
+                values,
+            )
+        )
 
     def finish(self) -> tuple[Responses, IngestReport]:
         """Put the responses together; models, domains and items in the order of their ids."""
@@ -90,14 +100,13 @@ class Assembler:
             names = show_some(list(self._files)) or "none"
             raise InputError(f"no responses: {len(self._files)} files without a record: {names}")
         models = list(self._models.ids)
-        items = self._items()
-        model_ranks, item_ranks = _ranks(models), _ranks(items)
+        items = self._item_names()
+        ranks = Ranks(_ranks(models), _ranks(items))
         models.sort()
         items.sort()
         grid = place_cells(
             self._observed,
-            model_ranks,
-            item_ranks,
+            ranks,
             self._cell_rule,
             lambda row, column: f"model {show(models[row])}, {_name_item(items[column])}",
         )
@@ -122,7 +131,7 @@ class Assembler:
             coerced=dict(sorted(self._coerced.items())),
             ignored_columns=tuple(sorted(self._ignored)),
             threshold_constant_items=notice_thresholds(
-                self._observed, item_ranks, items, cell_notices["constant_items"]
+                self._observed, ranks, items, cell_notices["constant_items"]
             ),
             **cell_notices,
             **notice_ids(models, items),
@@ -138,17 +147,6 @@ class Assembler:
             text = show(column[position].as_py())
             raise InputError(f"{batch.rows.place(position)}: {field} is {text}, expected an id")
         return encoded
-
-    def _item_codes(self, batch: Batch) -> npt.NDArray[np.int32]:
-        """Codes of (domain, item id)."""
-        ids = self._required(self._item_ids, batch, "item_id")
-        size = len(self._item_ids.ids)
-        keys = self._domain_codes(batch).astype(np.int64) * size + ids
-        codes, distinct = _factorize(keys, len(self._domains.ids) * size)
-        table = [
-            self._pairs.setdefault(divmod(key, size), len(self._pairs)) for key in distinct.tolist()
-        ]
-        return np.array(table, np.int32)[codes]
 
     def _domain_codes(self, batch: Batch) -> npt.NDArray[np.int32]:
         """Codes of the domains; a file names all of them, or none and gets the default."""
@@ -171,40 +169,27 @@ class Assembler:
             codes[:] = self._domains.code(self._default_domain)
         return codes
 
-    def _items(self) -> list[ItemId]:
+    def _item_names(self) -> list[ItemId]:
         """The items in the order of their codes."""
         domains, ids = list(self._domains.ids), list(self._item_ids.ids)
-        return [(domains[domain], ids[item]) for domain, item in self._pairs]
+        return [(domains[domain], ids[item]) for domain, item in self._items.codes]
 
 
-def _observe(
-    batch: Batch, models: npt.NDArray[np.int32], items: npt.NDArray[np.int32], values: Values
-) -> Observed:
+def _observe(batch: Batch, models: SmallCodes, items: SmallCodes, values: Values) -> Observed:
     """Leave out what is missing, and store whole numbers small."""
     correct, trials, raw = values.correct, values.trials, values.raw
+    if correct.dtype == np.int8:
+        return Observed(batch.rows, None, models, items, correct, trials, raw)
     present = ~np.isnan(correct)
-    kept = None
+    bits = None
     if not present.all():
-        kept = np.flatnonzero(present).astype(np.int32)
-        models, items, correct = models[kept], items[kept], correct[kept]
-        trials = None if trials is None else trials[kept]
-        raw = None if raw is None else raw[kept]
+        bits = np.packbits(present)
+        models, items, correct = models[present], items[present], correct[present]
+        trials = None if trials is None else trials[present]
+        raw = None if raw is None else raw[present]
     if trials is None and ((correct == 0) | (correct == 1)).all():
-        return Observed(batch.rows, kept, models, items, correct.astype(np.int8), trials, raw)
-    return Observed(batch.rows, kept, models, items, correct, trials, raw)
-
-
-def _factorize(
-    keys: npt.NDArray[np.int64], bound: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Number the distinct keys, all below a bound: a table of all is faster while it is small."""
-    if bound > max(4 * len(keys), _SMALL_TABLE):
-        return pd.factorize(keys)
-    table = np.zeros(bound, np.int64)
-    table[keys] = 1
-    distinct = np.flatnonzero(table)
-    table[distinct] = np.arange(len(distinct))
-    return table[keys], distinct
+        return Observed(batch.rows, bits, models, items, correct.astype(np.int8), trials, raw)
+    return Observed(batch.rows, bits, models, items, correct, trials, raw)
 
 
 def _ranks(ids: Sequence[str] | Sequence[ItemId]) -> npt.NDArray[np.int64]:

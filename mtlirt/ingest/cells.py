@@ -13,6 +13,8 @@ from mtlirt.ingest.reader import Rows
 from mtlirt.ingest.values import Floats
 
 Ints = npt.NDArray[np.int64]
+SmallCodes = npt.NDArray[np.unsignedinteger]
+"""Codes in as few bytes as hold them."""
 
 DUPLICATES = ("error", "first", "attempts")
 CONFLICTS = ("error", "first", "last", "attempts")
@@ -43,14 +45,14 @@ class CellRule:
 
 @dataclass(frozen=True)
 class Observed:
-    """The responses of one batch that are not missing.
+    """The responses of one batch that are not missing: 5 bytes each, mostly.
 
     Attributes
     ----------
     rows
         Where the records of the batch stand.
-    kept
-        Positions in the batch; None where nothing was missing.
+    present
+        Which records of the batch they are, a bit each (`numpy.packbits`); None for all.
     models, items
         Codes of the model and the item of each response.
     correct
@@ -62,16 +64,42 @@ class Observed:
     """
 
     rows: Rows
-    kept: npt.NDArray[np.int32] | None
-    models: npt.NDArray[np.int32]
-    items: npt.NDArray[np.int32]
+    present: npt.NDArray[np.uint8] | None
+    models: SmallCodes
+    items: SmallCodes
     correct: npt.NDArray[np.int8] | Floats
     trials: npt.NDArray[np.int16] | None
     raw: Floats | None
 
     def place(self, position: int) -> str:
         """Name the place of one response."""
-        return self.rows.place(position if self.kept is None else int(self.kept[position]))
+        if self.present is not None:
+            position = int(np.flatnonzero(np.unpackbits(self.present))[position])
+        return self.rows.place(position)
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Where models and items are in the grid.
+
+    Attributes
+    ----------
+    rows, columns
+        The row of each model code, the column of each item code.
+    """
+
+    rows: Ints
+    columns: Ints
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the grid."""
+        return len(self.rows), len(self.columns)
+
+    def cells(self, batch: Observed) -> Ints:
+        """The place of each response in the grid, row after row."""
+        starts = self.rows * len(self.columns)
+        return starts.take(batch.models) + self.columns.take(batch.items)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from mtlirt.ingest.cells import CellRule
 from mtlirt.ingest.domains import PoorDomains
 from mtlirt.ingest.objects import encode_object_ids, object_values
 from mtlirt.ingest.reader import Rows
-from mtlirt.ingest.tidy import find_columns, tidy_batches
+from mtlirt.ingest.tidy import BATCH_ROWS, find_columns, tidy_batches
 from mtlirt.ingest.values import ValueRule
 from mtlirt.ingest.wide import Layout, wide_batches
 from mtlirt.responses.matrix import Responses
@@ -78,7 +78,8 @@ def from_tidy(
             for field, name in fields.items()
         }
         table = pa.table(columns)
-    for batch in tidy_batches(table.to_batches(), fields, _ROWS, frozenset()):
+    batches = table.to_batches(max_chunksize=BATCH_ROWS)
+    for batch in tidy_batches(batches, fields, _ROWS, frozenset()):
         assembler.add(batch)
     return assembler.finish()[0]
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from mtlirt.errors import InputError
 
@@ -69,6 +70,7 @@ class Codes:
 
     def __init__(self) -> None:
         self.ids: dict[str, int] = {}
+        self._known: pa.Array[Any] = pa.array([], pa.large_string())
         self._dictionary: pa.Array[Any] | None = None
         self._table = np.empty(0, np.int32)
 
@@ -82,23 +84,26 @@ class Codes:
         Only ids that a row uses get a code: a dictionary may hold more.
         """
         encoded = column.dictionary_encode()
-        indices: npt.NDArray[np.int32] = encoded.indices.fill_null(-1).to_numpy(
-            zero_copy_only=False
-        )
+        indices = (
+            encoded.indices.fill_null(-1) if encoded.null_count else encoded.indices
+        ).to_numpy()
         self._look_up(encoded.dictionary)
-        used = np.zeros(len(self._table), bool)
-        used[indices] = True
-        fresh = np.flatnonzero(used & (self._table == _UNMAPPED))
-        self._table[fresh] = self._new_codes(encoded.dictionary.take(fresh).to_pylist())
-        codes: npt.NDArray[np.int32] = self._table[indices]
-        return codes
+        unmapped = self._table == _UNMAPPED
+        if unmapped.any():
+            used = np.zeros(len(self._table), bool)
+            used[indices] = True
+            fresh = np.flatnonzero(used & unmapped)
+            self._table[fresh] = self._new_codes(encoded.dictionary.take(fresh).to_pylist())
+        return self._table.take(indices)
 
     def _look_up(self, dictionary: pa.Array[Any]) -> None:
         """Start the table of a dictionary, unless it is the one of the batch before."""
         if self._dictionary is None or not dictionary.equals(self._dictionary):
             self._dictionary = dictionary
-            self._table = np.full(len(dictionary) + 1, _UNMAPPED, np.int32)
-            self._table[-1] = -1
+            if len(self._known) < len(self.ids):
+                self._known = pa.array(self.ids, pa.large_string())
+            known = pc.index_in(dictionary, value_set=self._known).fill_null(_UNMAPPED)
+            self._table = np.append(known.to_numpy(), np.int32(-1))
 
     def _new_codes(self, ids: Iterable[str | None]) -> list[int]:
         return [self.code(name) if name and not name.isspace() else -1 for name in ids]

@@ -8,7 +8,7 @@ from typing import TypedDict
 
 import numpy as np
 
-from mtlirt.ingest.cells import Grid, Ints, Observed
+from mtlirt.ingest.cells import Grid, Observed, Ranks
 from mtlirt.ingest.report import ItemId
 from mtlirt.ingest.values import Floats
 
@@ -77,7 +77,7 @@ def notice_ids(models: Sequence[str], items: Sequence[ItemId]) -> IdNotices:
 
 def notice_thresholds(
     batches: Sequence[Observed],
-    item_ranks: Ints,
+    ranks: Ranks,
     items: Sequence[ItemId],
     constant: Sequence[ItemId],
 ) -> tuple[ItemId, ...]:
@@ -85,8 +85,9 @@ def notice_thresholds(
     low, high = np.full(len(items), np.inf), np.full(len(items), -np.inf)
     for batch in batches:
         if batch.raw is not None:
-            np.minimum.at(low, item_ranks[batch.items], batch.raw)
-            np.maximum.at(high, item_ranks[batch.items], batch.raw)
+            columns = ranks.columns[batch.items]
+            np.minimum.at(low, columns, batch.raw)
+            np.maximum.at(high, columns, batch.raw)
     varied = {items[item] for item in np.flatnonzero(low < high).tolist()}
     return tuple(item for item in constant if item in varied)
 

@@ -33,7 +33,7 @@ def read_table(path: Location) -> pa.Table:
 def read_batches(
     path: Location, columns: list[str], dictionaries: list[str], rows: int
 ) -> Iterator[pa.RecordBatch]:
-    """Yield some columns, so many rows at a time; `dictionaries` come encoded as such."""
+    """Yield some columns, so many rows at a time or fewer; `dictionaries` come encoded as such."""
     with naming(path), _open(path, dictionaries) as parquet:
         yield from parquet.iter_batches(rows, columns=columns, use_threads=isinstance(path, Path))
 

@@ -22,21 +22,25 @@ class Rows:
     source
         Name of the file, as messages give it.
     numbers
-        The number of the first record's row when rows follow one another, else one number a
-        record. A person counts them: the header of a CSV file is row 1.
+        The number of the first record's row when rows follow one another, else the numbers of the
+        rows. A person counts them: the header of a CSV file is row 1.
     unit
         What is counted.
+    repeats
+        How many records in turn each number stands for. After the last number comes the first.
     """
 
     source: str
     numbers: int | npt.NDArray[np.int64]
     unit: Literal["row", "line"] = "row"
+    repeats: int = 1
 
     def place(self, position: int) -> str:
         """Name the place of one record of the batch."""
         if isinstance(self.numbers, int):
             return f"{self.source} {self.unit} {self.numbers + position}"
-        return f"{self.source} {self.unit} {self.numbers[position]}"
+        row = position // self.repeats % len(self.numbers)
+        return f"{self.source} {self.unit} {self.numbers[row]}"
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,8 @@ SUFFIXES = (*parquet.SUFFIXES, *delimited.SUFFIXES, *jsonlines.SUFFIXES)
 
 _REQUIRED = ("model_id", "item_id", "correct")
 _IDS = ("model_id", "item_id", "domain")
-_BATCH_ROWS = 1 << 20
+BATCH_ROWS = 1 << 18
+"""Records that are taken at a time: what is computed of them fits in a cache."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class TidyReader:
             if name in fields and is_text(schema.field(fields[name]).type)
         ]
         ignored = frozenset(schema.names) - set(fields.values())
-        tables = parquet.read_batches(path, list(fields.values()), text, _BATCH_ROWS)
+        tables = parquet.read_batches(path, list(fields.values()), text, BATCH_ROWS)
         empty = True
         with naming(path):
             for batch in tidy_batches(tables, fields, Rows(str(path), 1), ignored):

@@ -58,7 +58,8 @@ class Values:
     Attributes
     ----------
     correct
-        float64: 1, 0, a fraction or, with `trials`, successes; NaN missing.
+        1, 0, a fraction or, with `trials`, successes; float64 with NaN missing, or int8 where
+        none is missing.
     trials
         Attempts behind each value; None where each is one.
     raw
@@ -67,7 +68,7 @@ class Values:
         How many came in which other spelling than 1 and 0.
     """
 
-    correct: Floats
+    correct: Floats | npt.NDArray[np.int8]
     trials: npt.NDArray[np.int16] | None
     raw: Floats | None
     coerced: Counter[str]
@@ -89,6 +90,8 @@ def read_values(
     place
         Names the record at a position, for errors.
     """
+    if trials is None and rule.threshold is None and _all_plain(correct):
+        return Values(correct.to_numpy().astype(np.int8), None, None, Counter())
     numbers, coerced = _numbers(correct, "correct", place)
     if trials is not None:
         if rule.threshold is not None:
@@ -119,6 +122,14 @@ def reads_as_value(text: str) -> bool:
     """Whether a text says 0, 1, something between, or missing."""
     number, spelling = _number_of_text(text)
     return spelling != _UNREADABLE and not (number < 0 or number > 1)
+
+
+def _all_plain(column: pa.Array[Any]) -> bool:
+    """Whether a column holds nothing but whole numbers 0 and 1."""
+    if not pa.types.is_integer(column.type) or column.null_count:
+        return False
+    numbers = column.to_numpy()
+    return bool(numbers.min(initial=0) >= 0 and numbers.max(initial=0) <= 1)
 
 
 def _successes(successes: Floats, trials: Floats, coerced: Counter[str], place: Place) -> Values:

@@ -147,7 +147,7 @@ class WideReader:
             }
             yield Batch(
                 pa.RecordBatch.from_pydict(columns),
-                Rows(str(path), np.repeat(numbers, len(ids))),
+                Rows(str(path), numbers, repeats=len(ids)),
             )
         if empty:
             yield no_records(path)
@@ -187,7 +187,7 @@ def wide_batches(table: pa.Table, layout: Layout, start: Rows) -> Iterator[Batch
             }
             yield Batch(
                 pa.RecordBatch.from_pydict(records),
-                Rows(start.source, np.tile(numbers, len(chosen)), start.unit),
+                Rows(start.source, numbers, start.unit),
             )
 
 
