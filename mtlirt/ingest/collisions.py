@@ -74,7 +74,7 @@ def resolve_collisions(
 
     Notes
     -----
-    Needs 5 bytes a cell and some 80 a response that shares its cell.
+    Needs 5 bytes a cell and some 100 a response that shares its cell.
     """
     groups = _find_groups(batches, ranks)
     equal = groups.equal
