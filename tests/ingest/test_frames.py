@@ -34,6 +34,13 @@ def test_places_in_a_frame_count_from_0():
         from_tidy(frame)
 
 
+def test_places_in_a_frame_of_several_batches(monkeypatch):
+    monkeypatch.setattr("mtlirt.ingest.frames.BATCH_ROWS", 2)
+    frame = pd.DataFrame(TIDY | {"correct": [1, 0, 0, 3]})
+    with pytest.raises(InputError, match=r"^frame row 3: model 'm2', item '8': correct is 3"):
+        from_tidy(frame)
+
+
 @pytest.mark.parametrize("value", [7.0, True])
 def test_object_ids_that_are_not(value):
     frame = pd.DataFrame(TIDY | {"item_id": ["7", value, "7", "8"]}, dtype=object)
