@@ -22,8 +22,7 @@ class ItemCodes:
 
     def __init__(self) -> None:
         self.codes: dict[tuple[int, int], int] = {}
-        self._shape = 0, 0
-        self._table = np.empty(0, np.int32)
+        self._table = np.empty((0, 0), np.int32)
 
     def encode(self, domains: Int32s, ids: Int32s, domain_count: int, id_count: int) -> Int32s:
         """Codes of items.
@@ -46,18 +45,16 @@ class ItemCodes:
         if not unmet.any():
             return codes
         distinct = np.unique(keys[unmet])
-        self._table[distinct] = self._number(distinct, id_count)
+        self._table.ravel()[distinct] = self._number(distinct, id_count)
         return self._table.take(keys)
 
     def _fit_table(self, domain_count: int, id_count: int) -> None:
         """Make room in the table for all pairs."""
-        if self._shape != (domain_count, id_count):
-            self._shape = domain_count, id_count
-            table = np.full(self._shape, -1, np.int32)
-            if self.codes:
-                domains, ids = np.array(list(self.codes)).T
-                table[domains, ids] = np.arange(len(self.codes))
-            self._table = table.ravel()
+        if self._table.shape != (domain_count, id_count):
+            table = np.full((domain_count, id_count), -1, np.int32)
+            domains, ids = self._table.shape
+            table[:domains, :ids] = self._table
+            self._table = table
 
     def _number(self, keys: npt.NDArray[np.integer], id_count: int) -> Int32s:
         """The codes of distinct pairs, new ones for those not met before."""
