@@ -33,7 +33,7 @@ class ItemCodes:
             Codes of the domain and the item id of each record.
         domain_count, id_count
             What these codes are below. While there are few pairs of them, a table that holds all is
-            looked into; otherwise the pairs are hashed, at some ten times the cost.
+            looked into; otherwise the pairs are hashed, at ten times the cost or more.
         """
         if domain_count * id_count > _LARGEST_TABLE:
             places, distinct = pd.factorize(domains.astype(np.int64) * id_count + ids)
