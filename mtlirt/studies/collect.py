@@ -23,7 +23,7 @@ def collect(root: Root, names: Sequence[str]) -> list[str]:
     list of str
         The names of the files made, in the root; the same bytes from the same replications.
     """
-    results = pa.concat_tables([read_results(root, name) for name in names])
+    results = pa.concat_tables([read_table(root, name, RESULTS) for name in names])
     frame = results.to_pandas()
     summary = summarise(frame)
     files = {
@@ -37,15 +37,15 @@ def collect(root: Root, names: Sequence[str]) -> list[str]:
     return list(files)
 
 
-def read_results(root: Root, name: str) -> pa.Table:
-    """The results of a replication."""
+def read_table(root: Root, name: str, schema: pa.Schema) -> pa.Table:
+    """The results of one part of a study."""
     try:
         table = from_parquet(root.read_bytes(name))
     except pa.ArrowInvalid as error:
         raise StorageError(
             f"{root.url}: {name}: is damaged: {error}; remove it, run again"
         ) from None
-    if not table.schema.equals(RESULTS):
+    if not table.schema.equals(schema):
         raise StorageError(
             f"{root.url}: {name}: has other columns than results have; remove it, run again"
         )

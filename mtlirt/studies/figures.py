@@ -52,6 +52,11 @@ def figure(summary: pd.DataFrame, metric: str, label: str, panel: Panel) -> byte
         axes.set(title=title, ylabel=label)
     handles, names = drawn.axes[0].get_legend_handles_labels()
     drawn.legend(handles, names, loc="outside right upper")
+    return svg(drawn)
+
+
+def svg(drawn: Figure) -> bytes:
+    """A figure as the bytes of an SVG file."""
     sink = io.BytesIO()
     drawn.savefig(sink, format="svg", metadata={"Date": None})
     return sink.getvalue()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from mtlirt.cluster.errors import ClusterError
 from mtlirt.cluster.executor import Executor, open_executor
@@ -98,7 +98,14 @@ def run_study(
     return collect(root, [f"{REPLICATIONS}/{name}" for name in names])
 
 
-def claim(root: Root, options: StudyOptions) -> None:
+class Described(Protocol):
+    """Options of a study."""
+
+    def described(self) -> bytes:
+        """All of them, as JSON."""
+
+
+def claim(root: Root, options: Described) -> None:
     """Make a new or empty folder one of these options; refuse that of others."""
     mine = options.described()
     if all(name.startswith(".") for name in root.names("")):
