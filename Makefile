@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+PEERS  := .venv-peers
+BENCH  := $(BIN)/pytest -p no:cacheprovider -s --benchmark-only --benchmark-columns=min,median,max,rounds
 
-.PHONY: demo test test-seaweedfs lint bench clean
+.PHONY: demo test test-seaweedfs lint bench bench-xl bench-peers clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "mtlirt needs Python 3.11 or newer; set PYTHON=...")'
@@ -30,8 +32,21 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/codespell
 
+# The tables of benchmarks are printed, and written to .benchmarks, as Markdown.
 bench: $(STAMP)
-	$(BIN)/pytest tests/benchmarks -p no:cacheprovider -s --benchmark-only --benchmark-columns=min,median,max,rounds
+	$(BENCH) tests/benchmarks --ignore=tests/benchmarks/test_peers.py -m "not slow" --tables .benchmarks/bench.md
+
+bench-xl: $(STAMP)
+	$(BENCH) tests/benchmarks -m slow --tables .benchmarks/bench-xl.md
+
+# make bench-peers DOMAINS=2 for a quick try; a package that cannot be installed is a line of the table
+bench-peers: $(STAMP) $(PEERS)/.installed
+	$(BENCH) tests/benchmarks/test_peers.py --peers $(PEERS)/bin/python $(addprefix --domains=,$(DOMAINS)) --tables .benchmarks/bench-peers.md
+
+$(PEERS)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(PEERS)
+	$(PYTHON) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["peers"])' \
+		| xargs -n 1 $(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check && touch $@ || true
 
 clean:
-	rm -rf $(VENV) demo .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(PEERS) demo .mypy_cache .pytest_cache .ruff_cache

@@ -150,27 +150,28 @@ class Recovery:
         off = means - standardised(traits)
         return cls(
             float(np.sqrt(np.mean(off**2))),
-            float(np.mean(np.abs(off) <= HALF_WIDTH * sds)),
+            float(np.mean(np.abs(off) <= HALF_WIDTH * sds)) if np.isfinite(sds).all() else np.nan,
             float(np.sqrt(np.mean((slopes - true_slopes.to_numpy()) ** 2))),
         )
 
     @classmethod
     def of_fit(cls, truth, fitted):
         traits = fitted.traits.unstack("domain")
-        order = list(truth.items.index.unique("domain"))
+        order = list(fitted.domains.index)
         return cls.of(
             truth,
             traits["mean"][order].to_numpy(),
             traits["sd"][order].to_numpy(),
-            fitted.items["slope"].reindex(truth.items.index).to_numpy(),
+            fitted.items["slope"].reindex(truth.items.index[: len(fitted.items)]).to_numpy(),
         )
 
     @property
     def cells(self):
-        """Entries of a row."""
+        """Entries of a row; a package without sds has no coverage."""
+        coverage = "-" if np.isnan(self.coverage) else f"{self.coverage:.3f}"
         return {
             "trait RMSE": f"{self.trait_rmse:.4f}",
-            "coverage of 95 %": f"{self.coverage:.3f}",
+            "coverage of 95 %": coverage,
             "slope RMSE": f"{self.slope_rmse:.4f}",
         }
 
