@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 PEERS  := .venv-peers
-BENCH  := $(BIN)/pytest -p no:cacheprovider -s --benchmark-only --benchmark-columns=min,median,max,rounds
+BENCH  := $(BIN)/pytest -p no:cacheprovider -o faulthandler_timeout=0 -s --benchmark-only --benchmark-columns=min,median,max,rounds
 
 .PHONY: demo test test-seaweedfs lint bench bench-xl bench-peers clean
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-READS = 7
+READS = 15
 """The best of so many reads counts."""
 
 

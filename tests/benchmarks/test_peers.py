@@ -79,7 +79,8 @@ def test_peers(benchmark, data, table, recovery, pytestconfig, tmp_path):
     python = pytestconfig.getoption("--peers") or "no Python was named by --peers"
     blocks = data.blocks
     count = len(blocks)
-    title = f"Beside other packages: L, {count} domains"
+    domains = f"{count} domain{'s' * (count > 1)}"
+    title = f"Beside other packages: L, {domains}"
 
     def everything():
         ours = {name: fit_ours(data, name) for name in (OURS, "marginal")}
@@ -88,7 +89,7 @@ def test_peers(benchmark, data, table, recovery, pytestconfig, tmp_path):
             table(
                 title,
                 package=f"mtlirt, {name}",
-                fitted=f"{count} domains",
+                fitted=domains,
                 seconds=f"{seconds:.2f}",
                 times_ours=f"{seconds / begin:.1f}",
                 plain_reads=data.reads(seconds),
@@ -106,7 +107,7 @@ def test_peers(benchmark, data, table, recovery, pytestconfig, tmp_path):
             table(
                 title,
                 package=name,
-                fitted=f"{count} domains" if measured else f"1 domain, extrapolated to {count}",
+                fitted=domains if measured else f"1 domain, extrapolated to {count}",
                 seconds=f"{seconds:.2f}" if measured else f"{seconds:.0f} (extrapolated)",
                 times_ours=f"{seconds / begin:.1f}",
                 plain_reads=data.reads(seconds),

@@ -11,7 +11,7 @@ from mtlirt.errors import InputError
 from mtlirt.storage.errors import StorageError
 from mtlirt.storage.tables import from_parquet
 from mtlirt.studies import scaling, scaling_measure
-from mtlirt.studies.floor import floor_seconds
+from mtlirt.studies.floor import READS, floor_seconds
 from mtlirt.studies.scaling import run_scaling
 from mtlirt.studies.scaling_options import ScalingOptions, powers_of_two
 from mtlirt.studies.scaling_runs import BASE, GROUPS, SMALL, Place, Run, catalogue
@@ -177,7 +177,7 @@ def test_the_floor_reads_every_block(monkeypatch):
     read = []
     monkeypatch.setattr(np, "max", lambda block: read.append(block.size))
     assert floor_seconds([np.zeros((2, 3), np.int8), np.zeros((4, 5), np.int8)], 1) > 0
-    assert read == [6, 20] * 7
+    assert read == [6, 20] * READS
 
 
 @pytest.mark.slow
