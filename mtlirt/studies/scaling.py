@@ -25,29 +25,11 @@ RUNS = "runs"
 def run_scaling(
     url: str, options: ScalingOptions, listener: Callable[[Progress], None]
 ) -> list[str]:
-    """Run what is missing of a study in a folder, then collect it.
+    """Run what is missing of a scaling study in a folder, then collect it.
 
-    Parameters
-    ----------
-    url
-        The folder, a local path or URL.
-    options
-        What is asked for; a folder takes one set of options only.
-    listener
-        Called in the beginning and after every run.
-
-    Returns
-    -------
-    list of str
-        The names of the files in the folder that tell the results.
-
-    Raises
-    ------
-    InputError
-        If the folder holds another study, or anything else.
-    StorageError, ClusterError
-        If the folder or the workers are out of reach. What is written is kept, and another call
-        goes on from there.
+    Runs are one after the other, so that none slows another down, and each is written when it is
+    done. Parameters, errors and what is returned are those of `mtlirt.studies.study.run_study`;
+    the workers are this machine's, started for the runs that ask for them.
     """
     root = open_root(url)
     claim(root, options)
