@@ -38,6 +38,7 @@ def efficiency_figure(groups: Groups, by_run: pd.DataFrame) -> Figure:
                 lanes = [run.place.lanes for run in runs]
                 seconds = by_run.loc[[run.name for run in runs], "seconds"].to_numpy()
                 grown = [n / lanes[0] if kind == "strong" else 1 for n in lanes]
+                axes.set_xticks(lanes)
                 axes.plot(lanes, seconds[0] / seconds / grown, "o-", label=group.split(", ")[1])
         axes.axhline(1.0, color="grey", linewidth=0.8)
         axes.set(title=f"{kind} scaling", xlabel="lanes", ylabel="efficiency")
@@ -62,6 +63,8 @@ def draw_costs(axes: Axes, group: Group, found: pd.DataFrame) -> None:
     axes.set(xlabel="items a domain" if group == "items" else group, ylabel="seconds", yscale="log")
     if group != "missing":
         axes.set_xscale("log")
+        axes.set_xticks(found[group], [f"{size:,}" for size in found[group]])
+        axes.minorticks_off()
     axes.legend()
 
 
