@@ -64,7 +64,7 @@ def draw_costs(axes: Axes, group: Group, found: pd.DataFrame) -> None:
     if group != "missing":
         axes.set_xscale("log")
         axes.set_xticks(found[group], [f"{size:,}" for size in found[group]])
-        axes.minorticks_off()
+        axes.xaxis.minorticks_off()
     axes.legend()
 
 
