@@ -48,11 +48,10 @@ SUPPORT = 3.0
 """A domain's own trait must gain so many times log(models) over no trait for its items to be found
 alone."""
 
-EDGE, STAKE = 0.1, 0.25
-"""And more than the borrowing trait by the share EDGE - STAKE (1 - r^2) of its own gain, r the
-correlation of the two traits: items of one domain predict each other a little better than the trait
-explains, also where the others measure it best; but a borrowing trait that differs should then
-gain the more for being measured better, or it is another trait."""
+EDGE = 0.075
+"""And so much more than the borrowing trait, as a share of its own gain: items of one domain
+predict each other a little better than the trait explains, also where the others measure it best.
+"""
 
 STRUCTURE = 1.1
 """Where residuals have no larger `residual_dimension`, one trait explains a domain's responses, and
@@ -82,25 +81,6 @@ class Rival(NamedTuple):
     repeats: int
 
 
-class Judgement(NamedTuple):
-    """What left-out items say of a domain.
-
-    Attributes
-    ----------
-    together, own
-        Log-likelihood that the borrowing trait gains on them over no trait, and the domain's own.
-    likeness
-        The squared correlation of the two traits.
-    """
-
-    together: float
-    own: float
-    likeness: float
-
-
-UNJUDGED = Judgement(np.nan, np.nan, np.nan)
-
-
 def judged_pooling(
     executor: Executor, domains: Sequence[PlacedDomain], state: State
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
@@ -119,12 +99,12 @@ def judged_pooling(
 
     Notes
     -----
-    Items are found together unless the domain's own trait gains more log-likelihood than the
-    borrowing one, as `EDGE` and `STAKE` say; and `SUPPORT` times log(models) over no trait at all:
-    where a domain's items hardly cohere, a few of one kind easily pass for its trait. Items are
-    left out, not cells, because items are what a domain has few of; what either trait loses by that
-    is made up for (`growth`). The rule was chosen among dozens on splits of real responses
-    (`openllm_v1`).
+    Items are found together unless the domain's own trait gains more than log(models) of
+    log-likelihood over it, and more than `EDGE` of its gain; and `SUPPORT` times log(models) over
+    no trait at all: where a domain's items hardly cohere, a few of one kind easily pass for its
+    trait. Items are left out, not cells, because items are what a domain has few of; what either
+    trait loses by that is made up for (`growth`). The rule was chosen among dozens on splits of
+    real responses (`openllm_v1`).
     """
     pool = NO_PRIOR
     if state.slope_priors[0].precision > 0.0:
@@ -134,7 +114,7 @@ def judged_pooling(
     )
     ridge, borrows = ridges(domains, state), state.representation.tied & ~state.alone
     judged, calls = [], []
-    together, own, likeness, unit = np.full((4, len(domains)), np.nan)
+    together, own, unit = np.full((3, len(domains)), np.nan)
     for t, domain in enumerate(domains):
         if not borrows[t] or (~domain.constant & ~state.held[t]).sum() < FOLDS:
             continue
@@ -148,18 +128,16 @@ def judged_pooling(
             Rival(state.items[t], state.slope_priors[t], borrowed, 0),
             Rival(anew, pool, nothing, FIRST_REPEATS),
         ]
-        precision, slopes = state.precision[rows, t], state.items[t].slope
-        traits = combined(borrowed, precision, state.shift[rows, t])[0]
-        screened = precision.mean() > 1.0 and abs(slopes.sum()) > 0.5 * abs(slopes).sum()
+        traits, slopes = None, state.items[t].slope
+        if state.precision[rows, t].mean() > 1.0 and abs(slopes.sum()) > 0.5 * abs(slopes).sum():
+            traits = combined(borrowed, state.precision[rows, t], state.shift[rows, t])[0]
         judged.append(t)
-        places = chunk_rows(sample, [len(part) for part in domain.takers])
-        calls.append((places, rivals, traits, screened))
+        calls.append((chunk_rows(sample, [len(part) for part in domain.takers]), rivals, traits))
         unit[t] = np.log(len(rows))
     found = run_steps(executor, gains_step, [domains[t] for t in judged], calls)
-    for t, judgement in zip(judged, found, strict=True):
-        together[t], own[t], likeness[t] = judgement
-    margin = EDGE - STAKE * (1.0 - likeness)
-    alone = (own - together > margin * own) & (own > SUPPORT * unit)
+    for t, gains in zip(judged, found, strict=True):
+        together[t], own[t] = gains
+    alone = (own - together > np.maximum(unit, EDGE * own)) & (own > SUPPORT * unit)
     return alone, ~alone & (together < unit)
 
 
@@ -186,9 +164,8 @@ def gains_step(
     blocks: Sequence[Sequence[Any]],
     rows: Sequence[Index],
     rivals: Sequence[Rival],
-    traits: Float,
-    screened: bool,
-) -> Judgement:
+    traits: Float | None,
+) -> list[float]:
     """What each rival gains on left-out items; the domain's sample is brought together for that.
 
     Parameters
@@ -196,61 +173,46 @@ def gains_step(
     rows
         Of each model chunk, the rows in the sample.
     traits
-        Of the sample's models, by the first rival.
-    screened
-        Whether to judge only where those leave residuals with structure (`STRUCTURE`).
+        Of the sample's models, by the first rival; None if residuals are not to be looked at.
     """
     calls = [(block, part) for row, part in zip(blocks, rows, strict=True) for block in row]
     parts = grid_of(executor.submit_all(ResponseBlock.take, calls), len(blocks[0]))
-    handle = executor.submit(judged_rivals, parts, rivals, traits, screened)
-    found: Judgement = executor.gather([handle])[0]
-    return found
+    gains: list[float] = executor.gather([executor.submit(rivals_gains, parts, rivals, traits)])[0]
+    return gains
 
 
-def judged_rivals(
-    parts: Sequence[Sequence[ResponseBlock]],
-    rivals: Sequence[Rival],
-    traits: Float,
-    screened: bool,
-) -> Judgement:
+def rivals_gains(
+    parts: Sequence[Sequence[ResponseBlock]], rivals: Sequence[Rival], traits: Float | None
+) -> list[float]:
     """Fit a domain without each fold of its items, in the way of each rival.
 
-    The judgement is nan where too few of its items tell the sample's models apart, or the traits
-    explain their responses.
+    Gains are nan where too few of its items tell the sample's models apart, or the traits explain
+    their responses.
     """
     whole = ResponseBlock.joined(parts)
     counts = count_block(whole)
     informative = (counts.item_successes > 0) & (counts.item_successes < counts.item_attempts)
     if informative.sum() < FOLDS:
-        return UNJUDGED
+        return [np.nan] * len(rivals)
     whole = whole.columns(informative)
-    if screened:
+    if traits is not None:
         first = some_items(rivals[0].items, informative)
         if residual_dimension(whole, first, traits) <= STRUCTURE:
-            return UNJUDGED
+            return [np.nan] * len(rivals)
     share = (counts.item_successes / np.maximum(counts.item_attempts, 1))[informative]
     follows = column_products(whole.responses, rivals[0].cavity.mean)
     fold = np.empty(len(share), np.intp)
     fold[np.lexsort((follows, share))] = np.arange(len(share)) % FOLDS
-    gains, likeness = [], 1.0
+    gains = []
     for rival in rivals:
         items = some_items(rival.items, informative)
         if rival.repeats:
-            items, anew, _ = refitted(whole, items, rival, rival.repeats)
-            likeness = squared_correlation(traits, anew)
+            items = refitted(whole, items, rival, rival.repeats)[0]
         folds, grown = zip(
             *(left_out(whole, fold == k, items, rival) for k in range(FOLDS)), strict=True
         )
         gains.append(float(common_slope_gains(folds).sum() * np.mean(grown)))
-    together, own = gains
-    return Judgement(together, own, likeness)
-
-
-def squared_correlation(x: Float, y: Float) -> float:
-    """The squared correlation of two traits; 0 if one is the same for all."""
-    x, y = x - x.mean(), y - y.mean()
-    scale = (x @ x) * (y @ y)
-    return float((x @ y) ** 2 / scale) if scale > 0.0 else 0.0
+    return gains
 
 
 def left_out(

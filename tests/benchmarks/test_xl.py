@@ -4,14 +4,12 @@ Run by ``make bench-xl``; takes many minutes, some 100 MB of disk, and, where al
 in memory, 2 GiB of it.
 """
 
-import inspect
 import time
 
 import psutil
 import pytest
 from dask.base import compute
 
-from mtlirt.engine.fit import fit
 from mtlirt.responses.store import open_responses, write_responses
 from mtlirt.simulate.designs import numbered_design
 from mtlirt.simulate.generate import simulate
@@ -19,12 +17,11 @@ from mtlirt.simulate.laws import FactorTraits, difficulty_items
 from mtlirt.studies.floor import floor_seconds
 
 MODELS, DOMAINS, ITEMS, RANK = 20_000, 50, 1000, 2
-CHUNKS = 5000, 1000
 THREADS = 2
 GIBIBYTE = 2**30
 
-STREAM = "stream"
-"""The option of `mtlirt.fit` by which responses are read from the store in every pass."""
+LIMIT = 2**28
+"""Bytes of memory that leave no room for the responses: they are read again in every round."""
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +34,7 @@ def xl(tmp_path_factory):
     )
     url = str(tmp_path_factory.mktemp("xl") / "store")
     began = time.perf_counter()
-    write_responses(simulate(design, seed=1).responses, url, history={}, chunks=CHUNKS)
+    write_responses(simulate(design, seed=1).responses, url, history={})
     print(f"\nXL: drawn and written in {time.perf_counter() - began:.0f} s")
     return url
 
@@ -59,9 +56,7 @@ def test_fit_of_a_billion_responses(benchmark, request, table, alone, estimator,
     if where == "in memory" and psutil.virtual_memory().available < 8 * GIBIBYTE:
         pytest.skip("less than 8 GiB of memory are free")
     if where == "out of core":
-        if STREAM not in inspect.signature(fit).parameters:
-            pytest.skip(f"mtlirt.fit has no option {STREAM!r}: it holds all responses in memory")
-        options[STREAM] = True
+        options["memory_limit"] = LIMIT
     xl, floor = request.getfixturevalue("xl"), request.getfixturevalue("floor")
     found = benchmark.pedantic(alone, (xl, options), rounds=1)
     size = MODELS * DOMAINS * ITEMS / 2**20
