@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from threadpoolctl import threadpool_limits
+
 from mtlirt.cluster.local import local_executor
 
 if TYPE_CHECKING:
@@ -59,6 +61,9 @@ class Executor(Protocol):
 def open_executor(client: Client | None, threads: int | None) -> Iterator[Executor]:
     """An executor on a Dask cluster, or on so many threads of this process.
 
+    Linear algebra stays in the thread that asks for it: its own threads would fight with these over
+    the cores, and round by how many there are.
+
     Parameters
     ----------
     client
@@ -66,7 +71,8 @@ def open_executor(client: Client | None, threads: int | None) -> Iterator[Execut
     threads
         Threads of this process; None is one a core.
     """
-    with local_executor(threads or os.cpu_count() or 1) as here:
+    here_threads = threads or os.cpu_count() or 1
+    with threadpool_limits(1, "blas"), local_executor(here_threads) as here:
         if client is None:
             yield here
             return
