@@ -26,7 +26,13 @@ class Anew:
 
 
 class Inline:
-    """Runs everything at once, in the calling thread; a handle is the result itself."""
+    """Runs everything at once, in the calling thread; a handle is the result itself.
+
+    Or what makes it anew, once something was loaded that is not to be kept.
+    """
+
+    def __init__(self) -> None:
+        self._anew = False
 
     @property
     def here(self) -> Self:
@@ -44,6 +50,7 @@ class Inline:
         keep: bool = True,
     ) -> list[list[Any]]:
         """Compute the arrays of each call and call the function; or put both off."""
+        self._anew |= not keep
         made = in_thread if keep else Anew
         return [[made(function, call) for call in calls] for calls in groups]
 
@@ -53,7 +60,7 @@ class Inline:
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call the function."""
-        return function(*map(resolved, args))
+        return function(*map(resolved, args)) if self._anew else function(*args)
 
     def submit_all(
         self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]
@@ -63,7 +70,7 @@ class Inline:
 
     def gather(self, handles: Sequence[Any]) -> list[Any]:
         """The results themselves."""
-        return [resolved(handle) for handle in handles]
+        return list(map(resolved, handles)) if self._anew else list(handles)
 
 
 class Threads:

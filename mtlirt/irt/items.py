@@ -226,7 +226,9 @@ def update_items(
     ends = (grid.first + occupied[0]) * grid.step, (grid.first + occupied[-1]) * grid.step
     slope, intercept = items.slope.copy(), items.intercept.copy()
     information = np.zeros((len(slope), 3))
-    some, left = everyone, np.arange(len(slope))
+    numbers = np.arange(len(slope))
+    some = everyone
+    left: slice | npt.NDArray[np.int64] = slice(None)
     for _ in range(MOST_STEPS):
         part = Items(slope[left], intercept[left], items.guessing[left])
         found = item_derivatives(some, successes[left], part, grid)
@@ -234,8 +236,8 @@ def update_items(
         largest = kernels.take_steps(*steps, *ends, LIMIT, part.slope, part.intercept)
         slope[left], intercept[left] = part.slope, part.intercept
         information[left] = found.information
-        left = left[largest > LARGE_STEP]
-        if not len(left):
+        again = numbers[left][largest > LARGE_STEP]
+        if not len(again):
             break
-        some = statistics_of(everyone, left)
+        some, left = statistics_of(everyone, again), again
     return ItemUpdate(Items(slope, intercept, items.guessing), information)

@@ -601,6 +601,26 @@ def own_curve_posteriors(
     return open_windows
 
 
+@compiled
+def gaussian_sites(
+    mean: Float,
+    variance: Float,
+    log_normaliser: Float,
+    cavity_mean: Float,
+    cavity_variance: Float,
+    out: Float,
+) -> None:
+    """Write precision, shift and log scale of each posterior's site to rows; see `traits.site`."""
+    for i in range(mean.shape[0]):
+        m, v = cavity_mean[i], cavity_variance[i]
+        precision = max(1.0 / variance[i] - 1.0 / v, 0.0)
+        shift = mean[i] * (precision + 1.0 / v) - m / v
+        shrink = 1.0 + precision * v
+        exponent = 2.0 * shift * m + shift * shift * v - precision * m * m
+        out[0, i], out[1, i] = precision, shift
+        out[2, i] = log_normaliser[i] + 0.5 * np.log(shrink) - exponent / (2.0 * shrink)
+
+
 @inlined
 def attempts_at(histogram: Float, k: int, out: Float) -> bool:
     """Write the attempts at grid point k by item to ``out``; whether there are any."""

@@ -236,12 +236,10 @@ def site(posterior: Posterior, cavity: Cavity) -> Site:
     N(theta; cavity) exp(shift theta - precision theta^2/2). Where rounding, or guessing, makes a
     posterior wider than its cavity, precision is 0 and only its mean is kept.
     """
-    gain = 1.0 / posterior.variance - 1.0 / cavity.variance
-    precision = np.maximum(gain, 0.0)
-    variance = np.where(gain < 0.0, cavity.variance, posterior.variance)
-    shift = posterior.mean / variance - cavity.mean / cavity.variance
-    log_scale = posterior.log_normaliser - log_gaussian_integral(precision, shift, cavity)
-    return Site(precision, shift, log_scale)
+    out = np.empty((3, len(posterior.mean)))
+    moments = posterior.mean, posterior.variance, posterior.log_normaliser
+    kernels.gaussian_sites(*moments, *cavity, out)
+    return Site(*out)
 
 
 def log_gaussian_integral(precision: Float, shift: Float | float, cavity: Cavity) -> Float:
