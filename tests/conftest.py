@@ -138,7 +138,7 @@ def watch_strays():
 
 
 @contextmanager
-def separate_cluster(folder, workers):
+def separate_cluster(folder, workers, *options):
     """A scheduler and workers as processes of their own: its address and the workers."""
     file = folder / "scheduler.json"
     dask = [sys.executable, "-m", "dask"]
@@ -147,6 +147,7 @@ def separate_cluster(folder, workers):
     try:
         for k in range(workers):
             extra = ["--nthreads", "1", "--name", f"w{k}", "--local-directory", str(folder)]
+            extra += options
             started.append(start([*dask, "worker", *place, *extra], folder))
         for _ in range(600):
             if file.exists() and file.stat().st_size:

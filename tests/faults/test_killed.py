@@ -1,0 +1,75 @@
+"""Workers, clients and schedulers killed in the middle of a round."""
+
+import os
+import signal
+from functools import partial
+
+import pytest
+
+from mtlirt.cluster import distributed
+from mtlirt.cluster.launch import connected, local_cluster
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A client of two workers whose nannies put others in their place."""
+    with local_cluster(2, 1) as client:
+        yield client
+
+
+def killer(client, count):
+    """Kills so many workers; what it returns kills them, what it calls takes time before."""
+
+    def act():
+        victims = sorted(client.run(os.getpid).values())[:count]
+        assert len(victims) == count
+        act.killed += victims
+        return lambda: [os.kill(victim, signal.SIGKILL) for victim in victims]
+
+    act.killed = []
+    return act
+
+
+def test_a_worker_killed_in_two_rounds(cluster, disturbed_fit, undisturbed):
+    kill = killer(cluster, 1)
+    done = disturbed_fit(cluster.scheduler.address, after={2: kill, 9: kill})
+    done.assert_equals(undisturbed)
+    assert len(set(kill.killed)) == 2
+
+
+def test_all_workers_killed_at_once(cluster, disturbed_fit, undisturbed):
+    cluster.wait_for_workers(2, timeout=60)
+    kill = killer(cluster, 2)
+    disturbed_fit(cluster.scheduler.address, after={4: kill}).assert_equals(undisturbed)
+    assert set(kill.killed).isdisjoint(cluster.run(os.getpid).values())
+
+
+def test_all_workers_killed_and_none_to_come(
+    disturbed_fit, separate_cluster, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(distributed, "ANOTHER_WORKER_SECONDS", 1)
+    with (
+        separate_cluster(tmp_path, 2, "--no-nanny") as (address, _),
+        connected(address) as client,
+    ):
+        client.wait_for_workers(2, timeout=60)
+        done = disturbed_fit(address, after={3: killer(client, 2)})
+    done.assert_failed("no worker for too long: start one with `dask worker SCHEDULER` (1 s)")
+    assert done.rounds == [1, 2, 3]
+
+
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM])
+def test_a_scheduler_killed_and_another_to_go_on_with(
+    cluster, disturbed_fit, undisturbed, separate_cluster, tmp_path, sign
+):
+    with separate_cluster(tmp_path, 1, "--no-nanny") as (address, _):
+        with connected(address) as client:
+            client.wait_for_workers(1, timeout=60)
+            pid = client.run_on_scheduler(os.getpid)
+        done = disturbed_fit(address, after={5: lambda: partial(os.kill, pid, sign)})
+    done.assert_failed("lost")
+    assert done.rounds == [1, 2, 3, 4, 5]
+    again = disturbed_fit(cluster.scheduler.address, "--resume")
+    again.assert_equals(undisturbed)
+    assert again.resumed == 5
+    assert again.rounds[0] == 6
