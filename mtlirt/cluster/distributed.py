@@ -373,4 +373,8 @@ def translating() -> Iterator[None]:
     except (NoValidWorkerError, NoWorkerError) as error:
         raise ClusterError(f"{NO_WORKER}: {error}") from error
     except (CancelledError, CommClosedError) as error:
-        raise ClusterError(f"the cluster lost the work: {error}; run again") from error
+        reason = " ".join(str(error).split())[:200]
+        raise ClusterError(
+            "the cluster lost the work, most often for its scheduler ended: see that it runs, then "
+            f"run again ({reason})"
+        ) from error

@@ -2,12 +2,19 @@
 
 import os
 import signal
+import subprocess
+import sys
+import time
 from functools import partial
 
 import pytest
 
 from mtlirt.cluster import distributed
 from mtlirt.cluster.launch import connected, local_cluster
+from mtlirt.storage.root import open_root
+from tests.faults.conftest import OPTIONS
+
+PROGRAM = "from mtlirt.cli.app import main; main()"
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +63,28 @@ def test_all_workers_killed_and_none_to_come(
         done = disturbed_fit(address, after={3: killer(client, 2)})
     done.assert_failed("no worker for too long: start one with `dask worker SCHEDULER` (1 s)")
     assert done.rounds == [1, 2, 3]
+
+
+def test_a_client_killed_and_another_that_goes_on(
+    cluster, store, disturbed_fit, undisturbed, tmp_path
+):
+    cluster.wait_for_workers(2, timeout=60)
+    snapshots = str(tmp_path / "snapshots")
+    place = ["--scheduler", cluster.scheduler.address, "--snapshots", snapshots, *OPTIONS]
+    command = [sys.executable, "-c", PROGRAM, "fit", store, *place]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        while not (line := process.stderr.readline()).startswith("round 6:"):
+            assert line
+        process.kill()
+    assert open_root(snapshots).versions() == []
+    done = disturbed_fit(cluster.scheduler.address, "--resume", snapshots=snapshots)
+    done.assert_equals(undisturbed)
+    assert done.resumed >= 5
+    assert done.rounds[0] == done.resumed + 1
+    deadline = time.monotonic() + 20
+    while left := cluster.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks)):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.1)
 
 
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM])
