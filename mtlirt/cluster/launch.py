@@ -23,8 +23,10 @@ OWN_SCHEDULER = {
     "distributed.scheduler.work-stealing": False,
     "distributed.scheduler.allowed-failures": 10,
     "distributed.scheduler.no-workers-timeout": "5 minutes",
+    "distributed.scheduler.worker-ttl": "1 minute",
 }
-"""What a scheduler of ours is told: blocks stay where they are, workers may come and go."""
+"""What a scheduler of ours is told: blocks stay where they are, workers may come and go, and one
+that is silent for a minute is given up, before another minute is over."""
 
 GREETING_SECONDS = 10.0
 """How long a scheduler may take to speak."""

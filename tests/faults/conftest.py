@@ -1,5 +1,6 @@
 """A small store, the fit of it that nothing disturbs, and a way to disturb others in mid-fit."""
 
+import sys
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from mtlirt.engine.events import ResumeEvent
 from mtlirt.responses.store import write_responses
 from mtlirt.simulate.generate import simulate
 from mtlirt.storage.root import open_root
-from tests.conftest import separate_cluster
+from tests.conftest import separate_cluster, start
 
 CLOSE = 1e-8
 TABLES = ("items", "domains", "models", "traits", "representation")
@@ -47,6 +48,24 @@ def undisturbed(store, tmp_path_factory):
     snapshots = str(tmp_path_factory.mktemp("undisturbed") / "snapshots")
     assert run(["fit", store, "--snapshots", snapshots, "--threads", "1", *OPTIONS]) == 0
     return mtlirt.load(snapshots)
+
+
+@pytest.fixture(scope="session", name="worker_of")
+def worker_of_fixture():
+    return worker_of
+
+
+@contextmanager
+def worker_of(scheduler, folder, *options, within=()):
+    """A process ``dask worker`` of one thread, run by another command if one is given."""
+    dask = [sys.executable, "-m", "dask", "worker", scheduler, "--nthreads", "1"]
+    place = ["--no-dashboard", "--local-directory", str(folder)]
+    process = start([*within, *dask, *place, *options], folder)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(30)
 
 
 @pytest.fixture(scope="module", name="separate_cluster")

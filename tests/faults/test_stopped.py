@@ -1,0 +1,83 @@
+"""Workers that fall silent in the middle of a round, and some that come back."""
+
+import os
+import signal
+
+import psutil
+import pytest
+
+from mtlirt.cluster import launch
+from mtlirt.cluster.launch import local_cluster
+
+TTL = "8s"
+"""Long enough for the scheduler to be held up on a busy machine, which looks the same."""
+
+
+def test_a_stopped_worker_is_killed_by_its_nanny(disturbed_fit, undisturbed, monkeypatch):
+    monkeypatch.setitem(launch.OWN_SCHEDULER, "distributed.scheduler.worker-ttl", TTL)
+    with local_cluster(2, 1) as client:
+        victim, _ = map(psutil.Process, client.run(os.getpid).values())
+        done = disturbed_fit(client.scheduler.address, after={3: lambda: victim.suspend})
+        done.assert_equals(undisturbed)
+        assert not victim.is_running()
+
+
+def test_a_worker_that_comes_back_finds_its_work_done_and_leaves(
+    disturbed_fit, undisturbed, worker_of, tmp_path, monkeypatch
+):
+    monkeypatch.setitem(launch.OWN_SCHEDULER, "distributed.scheduler.worker-ttl", TTL)
+    with (
+        local_cluster(1, 1) as client,
+        worker_of(client.scheduler.address, tmp_path, "--no-nanny") as worker,
+    ):
+        client.wait_for_workers(2, timeout=60)
+        victim = psutil.Process(worker.pid)
+
+        def come_back():
+            assert victim.status() == psutil.STATUS_STOPPED
+            assert victim.pid not in client.run(os.getpid).values()
+            return victim.resume
+
+        after = {3: lambda: victim.suspend, 6: come_back}
+        disturbed_fit(client.scheduler.address, after=after).assert_equals(undisturbed)
+        assert worker.wait(60) is not None
+
+
+@pytest.mark.slow
+def test_a_machine_that_freezes_and_thaws(
+    disturbed_fit, undisturbed, worker_of, tmp_path, monkeypatch
+):
+    """The scheduler asks the nanny in vain, for half a minute."""
+    monkeypatch.setitem(launch.OWN_SCHEDULER, "distributed.scheduler.worker-ttl", TTL)
+    with (
+        local_cluster(1, 1) as client,
+        worker_of(client.scheduler.address, tmp_path) as nanny,
+    ):
+        client.wait_for_workers(2, timeout=60)
+        machine = [psutil.Process(nanny.pid), *psutil.Process(nanny.pid).children(recursive=True)]
+
+        def act(what):
+            return lambda: [getattr(process, what)() for process in machine]
+
+        def thaw():
+            assert len(client.nthreads()) == 1
+            return act("resume")
+
+        after = {3: lambda: act("suspend"), 6: thaw}
+        disturbed_fit(client.scheduler.address, after=after).assert_equals(undisturbed)
+        client.wait_for_workers(2, timeout=60)
+        assert machine[-1].pid not in client.run(os.getpid).values()
+
+
+def test_a_worker_that_was_stopped_for_a_moment_stays(
+    disturbed_fit, undisturbed, process_cluster
+):
+    (pid, _) = process_cluster.run(os.getpid).values()
+
+    def for_a_moment():
+        os.kill(pid, signal.SIGSTOP)
+        return lambda: os.kill(pid, signal.SIGCONT)
+
+    done = disturbed_fit(process_cluster.scheduler.address, after={3: for_a_moment})
+    done.assert_equals(undisturbed)
+    assert pid in process_cluster.run(os.getpid).values()
