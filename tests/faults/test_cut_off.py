@@ -67,14 +67,19 @@ def network():
         ip("netns", "delete", name)
 
 
+@pytest.mark.parametrize(
+    ("silence", "options"),
+    [(TTL, ["--no-nanny"]), pytest.param({}, [], marks=pytest.mark.slow)],
+    ids=["found out by Dask", "found out by TCP"],
+)
 def test_a_worker_that_is_cut_off_is_given_up(
-    disturbed_fit, undisturbed, network, worker_of, tmp_path
+    disturbed_fit, undisturbed, network, worker_of, tmp_path, silence, options
 ):
     with (
-        dask.config.set(OWN_SCHEDULER | TTL),
+        dask.config.set(OWN_SCHEDULER | silence),
         LocalCluster(n_workers=1, threads_per_worker=1, host=network.host) as cluster,
         Client(cluster, set_as_default=False) as client,
-        worker_of(cluster.scheduler_address, tmp_path, "--no-nanny", within=network.within) as far,
+        worker_of(cluster.scheduler_address, tmp_path, *options, within=network.within) as far,
     ):
         client.wait_for_workers(2, timeout=60)
 
@@ -84,4 +89,6 @@ def test_a_worker_that_is_cut_off_is_given_up(
 
         after = {3: lambda: lambda: network.cable("down"), 6: mend}
         disturbed_fit(cluster.scheduler_address, after=after).assert_equals(undisturbed)
-        assert far.wait(60) is not None
+        client.wait_for_workers(2 - len(options), timeout=60)
+        if options:
+            assert far.wait(60) is not None
