@@ -15,6 +15,7 @@ from typing import Any
 
 import dask.array as da
 from dask.base import optimize
+from dask.utils import format_bytes
 from distributed import CancelledError, Client, Future, KilledWorker, futures_of, wait
 from distributed.comm.core import CommClosedError
 from distributed.scheduler import NoValidWorkerError, NoWorkerError
@@ -119,7 +120,8 @@ class Cluster:
         self._numbers = itertools.count()
         self._tasks: weakref.WeakSet[Task] = weakref.WeakSet()
         self._looked = 0.0
-        with translating():
+        self._memory = ""
+        with asking():
             wait_for_worker(client, FIRST_WORKER_SECONDS)
             check_versions(client)
 
@@ -141,6 +143,7 @@ class Cluster:
         A group larger than a thread's fair share goes to the threads call by call. What is not to
         be kept has a home as well; a persisted array stays where it is.
         """
+        self._memory = memory_and_need(self._client, groups)
         sizes = [[size_of(call) for call in calls] for calls in groups]
         held = dict.fromkeys(self._threads(), 0)
         share = sum(map(sum, sizes)) / len(held)
@@ -205,7 +208,7 @@ class Cluster:
                 self._look_for_losses()
             fetch = partial(self._client.gather, [task.sent for task in tasks], asynchronous=True)
             try:
-                with translating():
+                with self._explaining_deaths():
                     return list(self._client.sync(fetch, callback_timeout=patience))
             except TimeoutError:
                 if any(task.sent.status == "error" for task in tasks):
@@ -261,7 +264,7 @@ class Cluster:
 
     def _threads(self) -> list[Home]:
         """The threads of all workers."""
-        with translating():
+        with asking():
             wait_for_worker(self._client, ANOTHER_WORKER_SECONDS)
             counts = self._client.nthreads()
         return sorted_homes(
@@ -299,7 +302,7 @@ class Cluster:
         """
         if not self._done(lost):
             return
-        with translating():
+        with asking():
             holders = self._client.who_has([task.sent for task in lost])
         moved: dict[tuple[Home | None, str], Home] = {}
         for task in sorted(lost, key=lambda task: task.number):
@@ -308,6 +311,20 @@ class Cluster:
                 near = [home for home in threads if home.worker == worker] or threads
                 moved[task.home, worker] = near[len(moved) % len(near)]
             task.home = moved[task.home, worker]
+
+    @contextmanager
+    def _explaining_deaths(self) -> Iterator[None]:
+        """As `translating`; where work killed its workers, say how much memory it met."""
+        try:
+            with translating():
+                yield
+        except KilledWorker as error:
+            raise ClusterError(
+                "workers died again and again at the same work, most often for want of memory"
+                f"{self._memory}: give workers more (--memory-limit of `dask worker`, or fewer of "
+                "them to a machine), or store the responses in smaller chunks (chunks of "
+                "write_responses)"
+            ) from error
 
 
 def wait_for_worker(client: Client, seconds: float) -> None:
@@ -322,6 +339,8 @@ def check_versions(client: Client) -> None:
     """Refuse workers that run another version of the package."""
     mine = package_version()
     for worker, theirs in client.run(package_version, on_error="return").items():
+        if isinstance(theirs, OSError):
+            continue  # it was lost meanwhile
         if theirs != mine:
             found = f"cannot be run ({theirs})" if isinstance(theirs, Exception) else f"is {theirs}"
             raise ClusterError(
@@ -330,9 +349,30 @@ def check_versions(client: Client) -> None:
             )
 
 
+def memory_and_need(client: Client, groups: Sequence[Sequence[tuple[Any, ...]]]) -> str:
+    """The least memory of a worker, and the largest of the Dask arrays that are to be loaded."""
+    with asking():
+        workers = client.scheduler_info()["workers"].values()
+    limits = [worker["memory_limit"] for worker in workers if worker["memory_limit"]]
+    arrays = [array for calls in groups for call in calls for array in arrays_of(call)]
+    told = []
+    if limits:
+        told.append(f"a worker has {format_bytes(min(limits))}")
+    if arrays:
+        largest = max(arrays, key=lambda array: int(array.nbytes))
+        shape, size = " x ".join(map(str, largest.shape)), format_bytes(int(largest.nbytes))
+        told.append(f"the largest chunk of the responses is {shape}, {size}")
+    return f" ({', '.join(told)})" if told else ""
+
+
+def arrays_of(call: Sequence[Any]) -> list[da.Array]:
+    """The Dask arrays in a call."""
+    return [arg for arg in call if isinstance(arg, da.Array)]
+
+
 def size_of(call: Sequence[Any]) -> int:
     """The cells of the Dask arrays in a call."""
-    return sum(int(arg.size) for arg in call if isinstance(arg, da.Array))
+    return sum(int(array.size) for array in arrays_of(call))
 
 
 def package_version() -> str:
@@ -361,15 +401,22 @@ def sorted_homes(some: Iterable[Home]) -> list[Home]:
 
 
 @contextmanager
+def asking() -> Iterator[None]:
+    """As `translating`, around questions to the scheduler alone."""
+    try:
+        with translating():
+            yield
+    except OSError as error:
+        raise ClusterError(
+            f"the scheduler is out of reach: see that it runs, then run again ({error})"
+        ) from error
+
+
+@contextmanager
 def translating() -> Iterator[None]:
     """Turn what Dask says of lost workers and schedulers into errors that say what to do."""
     try:
         yield
-    except KilledWorker as error:
-        raise ClusterError(
-            f"workers died again and again while running {error.task}: most often for want of "
-            "memory; give them more, or store the responses in smaller chunks"
-        ) from error
     except (NoValidWorkerError, NoWorkerError) as error:
         raise ClusterError(f"{NO_WORKER}: {error}") from error
     except (CancelledError, CommClosedError) as error:

@@ -12,6 +12,7 @@ import dask.array as da
 import numpy as np
 import pytest
 from distributed import Client
+from distributed.comm.core import CommClosedError
 
 from mtlirt.cluster import distributed, launch
 from mtlirt.cluster.bundle import Reference, filled, packed, run_calls
@@ -201,7 +202,8 @@ def test_work_that_kills_its_workers_is_told_so():
         client.cluster.scheduler.allowed_failures = 0
         cluster = Cluster(client, Inline())
         (block,) = loaded(cluster, 3)
-        with pytest.raises(ClusterError, match=r"workers died .* memory"):
+        told = r"died .* memory \(a worker has .*iB, the largest chunk .* is 3, 24 B\): give"
+        with pytest.raises(ClusterError, match=told):
             cluster.gather([cluster.submit(die, block)])
 
 
@@ -243,6 +245,18 @@ def test_a_worker_that_cannot_run_it_is_refused(threaded_cluster, monkeypatch):
     monkeypatch.setattr(distributed, "package_version", broken)
     with pytest.raises(ClusterError, match=r"cannot be run .*No module named"):
         Cluster(threaded_cluster, Inline())
+
+
+def test_a_worker_lost_while_it_is_asked_for_its_version_is_none(threaded_cluster, monkeypatch):
+    def lost():
+        lost.calls += 1
+        if lost.calls > 1:
+            raise CommClosedError("lost")
+        return "1"
+
+    lost.calls = 0
+    monkeypatch.setattr(distributed, "package_version", lost)
+    Cluster(threaded_cluster, Inline())
 
 
 @pytest.mark.parametrize("client", ["tcp://127.0.0.1:8786", 3])

@@ -96,7 +96,7 @@ def test_a_scheduler_killed_and_another_to_go_on_with(
             client.wait_for_workers(1, timeout=60)
             pid = client.run_on_scheduler(os.getpid)
         done = disturbed_fit(address, after={5: lambda: partial(os.kill, pid, sign)})
-    done.assert_failed("lost")
+    done.assert_failed("see that it runs, then run again")
     assert done.rounds == [1, 2, 3, 4, 5]
     again = disturbed_fit(cluster.scheduler.address, "--resume")
     again.assert_equals(undisturbed)

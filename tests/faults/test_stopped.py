@@ -69,9 +69,7 @@ def test_a_machine_that_freezes_and_thaws(
         assert machine[-1].pid not in client.run(os.getpid).values()
 
 
-def test_a_worker_that_was_stopped_for_a_moment_stays(
-    disturbed_fit, undisturbed, process_cluster
-):
+def test_a_worker_that_was_stopped_for_a_moment_stays(disturbed_fit, undisturbed, process_cluster):
     (pid, _) = process_cluster.run(os.getpid).values()
 
     def for_a_moment():
