@@ -6,7 +6,7 @@ import itertools
 import sys
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -30,11 +30,19 @@ FIRST_WORKER_SECONDS, ANOTHER_WORKER_SECONDS = 60, 300
 
 NO_WORKER = "the scheduler had no worker for too long: start one with `dask worker SCHEDULER`"
 
+MORE_MEMORY = (
+    "give workers more (--memory-limit of `dask worker`, or fewer of them to a machine), or store "
+    "the responses in smaller chunks (chunks of write_responses)"
+)
+
 FETCH_SECONDS = 10.0
 """How long to wait for results that are there before looking for lost workers again."""
 
 LOOK_SECONDS = 0.5
 """How often to look for lost workers."""
+
+PAUSE_SECONDS = 60.0
+"""How long a worker may hold work and do none of it, for want of memory."""
 
 TASK_BYTES = 2**22
 """What arguments take beyond this travels by further tasks, so that no task is large to send."""
@@ -121,6 +129,7 @@ class Cluster:
         self._tasks: weakref.WeakSet[Task] = weakref.WeakSet()
         self._looked = 0.0
         self._memory = ""
+        self._stuck_since: dict[str, float] = {}
         with asking():
             wait_for_worker(client, FIRST_WORKER_SECONDS)
             check_versions(client)
@@ -277,6 +286,7 @@ class Cluster:
             return
         threads = self._threads()
         self._looked = time.monotonic()
+        self._look_for_pauses()
         alive = {home.worker for home in threads}
         lived = {task.home for task in self._tasks if task.home is not None}
         lost = {home for home in lived if home.worker not in alive}
@@ -284,6 +294,20 @@ class Cluster:
             self._send_all_again(dict(zip(sorted_homes(lost), itertools.cycle(threads))))
         elif lost:
             self._find_lost([task for task in self._tasks if task.home in lost], threads)
+
+    def _look_for_pauses(self) -> None:
+        """Give up where a worker has paused for too long: Dask would let its work wait for ever."""
+        with asking():
+            workers = self._client.scheduler_info()["workers"]
+        self._stuck_since = {
+            address: self._stuck_since.get(address, self._looked) for address in stuck(workers)
+        }
+        for address, since in self._stuck_since.items():
+            if self._looked > since + PAUSE_SECONDS:
+                raise ClusterError(
+                    f"worker {address} has paused for want of memory, and does none of its work"
+                    f"{self._memory}: {MORE_MEMORY}"
+                )
 
     def _send_all_again(self, instead: dict[Home, Home]) -> None:
         """Send all that is needed still, now that all workers were lost.
@@ -321,14 +345,14 @@ class Cluster:
         except KilledWorker as error:
             raise ClusterError(
                 "workers died again and again at the same work, most often for want of memory"
-                f"{self._memory}: give workers more (--memory-limit of `dask worker`, or fewer of "
-                "them to a machine), or store the responses in smaller chunks (chunks of "
-                "write_responses)"
+                f"{self._memory}: {MORE_MEMORY}"
             ) from error
 
 
 def wait_for_worker(client: Client, seconds: float) -> None:
-    """Wait until there is a worker."""
+    """Wait until there is a worker; one that has paused is one."""
+    if client.nthreads():
+        return
     try:
         client.wait_for_workers(1, timeout=seconds)
     except TimeoutError:
@@ -347,6 +371,19 @@ def check_versions(client: Client) -> None:
                 f"worker {worker}: mtlirt {found}, in this process it is {mine}; install one "
                 "version everywhere"
             )
+
+
+def stuck(workers: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Those of the workers, as their scheduler tells of them, that have paused and run nothing.
+
+    They have work left, or there is no other worker that might get some.
+    """
+    left = {}
+    for address, worker in workers.items():
+        tasks = worker["metrics"].get("task_counts", {})
+        if worker["status"] == "paused" and not tasks.get("executing"):
+            left[address] = sum(count for state, count in tasks.items() if state != "memory")
+    return [address for address, count in left.items() if count or len(left) == len(workers)]
 
 
 def memory_and_need(client: Client, groups: Sequence[Sequence[tuple[Any, ...]]]) -> str:

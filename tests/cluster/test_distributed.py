@@ -8,6 +8,7 @@ import socket
 import time
 import warnings
 
+import dask
 import dask.array as da
 import numpy as np
 import pytest
@@ -207,6 +208,44 @@ def test_work_that_kills_its_workers_is_told_so():
             cluster.gather([cluster.submit(die, block)])
 
 
+def test_workers_that_pause_for_want_of_memory_are_told_so(monkeypatch):
+    """Dask would let their work wait for ever."""
+    monkeypatch.setattr(distributed, "PAUSE_SECONDS", 1.0)
+    with (
+        dask.config.set({"distributed.worker.memory.pause": 1e-6}),
+        local_cluster(1, 1, processes=False) as client,
+    ):
+        while {w["status"] for w in client.scheduler_info()["workers"].values()} != {"paused"}:
+            time.sleep(0.05)
+        cluster = Cluster(client, Inline())
+        told = r"worker inproc.* has paused .* memory.* \(a worker has .*is 3, 24 B\): give"
+        with pytest.raises(ClusterError, match=told):
+            cluster.gather(loaded(cluster, 3))
+
+
+@pytest.mark.parametrize(
+    ("status", "tasks", "expected"),
+    [
+        ("paused", {"ready": 2, "memory": 1}, ["a"]),
+        ("paused", {"fetch": 1}, ["a"]),
+        ("paused", {"ready": 2, "executing": 1}, []),
+        ("paused", {"memory": 4}, []),
+        ("running", {"ready": 2}, []),
+    ],
+)
+def test_a_worker_is_stuck_that_has_paused_with_work_and_runs_none(status, tasks, expected):
+    workers = {
+        "a": {"status": status, "metrics": {"task_counts": tasks}},
+        "b": {"status": "running", "metrics": {"task_counts": {"executing": 1}}},
+    }
+    assert distributed.stuck(workers) == expected
+
+
+def test_workers_are_stuck_when_all_have_paused():
+    paused = {"status": "paused", "metrics": {"task_counts": {"memory": 1}}}
+    assert distributed.stuck({"a": paused, "b": paused}) == ["a", "b"]
+
+
 def test_a_scheduler_that_goes_away_is_told_so():
     with local_cluster(1, 1, processes=False) as client:
         cluster = Cluster(client, Inline())
@@ -279,8 +318,6 @@ def test_what_is_no_address_is_bad_use(address):
 
 
 def test_an_address_without_a_scheduler_is_told_so(monkeypatch):
-    import dask
-
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "0.3s"}),
         pytest.raises(ClusterError, match=r"cannot reach a scheduler at tcp://127.0.0.1:1"),

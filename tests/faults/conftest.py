@@ -109,7 +109,8 @@ class Disturbed:
     def assert_failed(self, told):
         """It has failed in one line that tells so, and published nothing."""
         assert self.status == 1
-        (line,) = self.told.splitlines()
+        assert "Traceback" not in self.told
+        (line,) = (line for line in self.told.splitlines() if line.startswith("mtlirt: "))
         assert line.startswith("mtlirt: error: ")
         assert told in line
         assert open_root(self.snapshots).versions() == []
