@@ -70,7 +70,7 @@ def network():
 @pytest.mark.parametrize(
     ("silence", "options"),
     [(TTL, ["--no-nanny"]), pytest.param({}, [], marks=pytest.mark.slow)],
-    ids=["found out by Dask", "found out by TCP"],
+    ids=["a worker", "a worker and its nanny, as long as it takes"],
 )
 def test_a_worker_that_is_cut_off_is_given_up(
     disturbed_fit, undisturbed, network, worker_of, tmp_path, silence, options
@@ -89,6 +89,5 @@ def test_a_worker_that_is_cut_off_is_given_up(
 
         after = {3: lambda: lambda: network.cable("down"), 6: mend}
         disturbed_fit(cluster.scheduler_address, after=after).assert_equals(undisturbed)
-        client.wait_for_workers(2 - len(options), timeout=60)
-        if options:
+        if "--no-nanny" in options:  # a nanny may put another in its place
             assert far.wait(60) is not None
