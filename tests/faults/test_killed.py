@@ -51,16 +51,28 @@ def test_all_workers_killed_at_once(cluster, disturbed_fit, undisturbed):
     assert set(kill.killed).isdisjoint(cluster.run(os.getpid).values())
 
 
+def test_a_worker_stopped_for_a_moment_stays(cluster, disturbed_fit, undisturbed):
+    cluster.wait_for_workers(2, timeout=60)
+    pid = min(cluster.run(os.getpid).values())
+
+    def for_a_moment():
+        os.kill(pid, signal.SIGSTOP)
+        return lambda: os.kill(pid, signal.SIGCONT)
+
+    disturbed_fit(cluster.scheduler.address, after={3: for_a_moment}).assert_equals(undisturbed)
+    assert pid in cluster.run(os.getpid).values()
+
+
 def test_all_workers_killed_and_none_to_come(
     disturbed_fit, separate_cluster, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(distributed, "ANOTHER_WORKER_SECONDS", 1)
     with (
-        separate_cluster(tmp_path, 2, "--no-nanny") as (address, _),
+        separate_cluster(tmp_path, 1, "--no-nanny") as (address, _),
         connected(address) as client,
     ):
-        client.wait_for_workers(2, timeout=60)
-        done = disturbed_fit(address, after={3: killer(client, 2)})
+        client.wait_for_workers(1, timeout=60)
+        done = disturbed_fit(address, after={3: killer(client, 1)})
     done.assert_failed("no worker for too long: start one with `dask worker SCHEDULER` (1 s)")
     assert done.rounds == [1, 2, 3]
 
@@ -87,7 +99,9 @@ def test_a_client_killed_and_another_that_goes_on(
         time.sleep(0.1)
 
 
-@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "sign", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_a_scheduler_killed_and_another_to_go_on_with(
     cluster, disturbed_fit, undisturbed, separate_cluster, tmp_path, sign
 ):
