@@ -21,7 +21,7 @@ TABLES = ("items", "domains", "models", "traits", "representation")
 MIDWAY = 0.01
 """Seconds into a round, which takes some times that."""
 
-OPTIONS = ["--tolerance", "1e-5"]
+OPTIONS = ["--tolerance", "1e-4"]
 
 
 @pytest.fixture(scope="session", name="write_store")

@@ -11,7 +11,7 @@ from distributed import Client, LocalCluster
 
 from mtlirt.cluster.launch import OWN_SCHEDULER
 
-TTL = {"distributed.scheduler.worker-ttl": "8s"}
+TTL = {"distributed.scheduler.worker-ttl": "6s"}
 """Long enough for the scheduler to be held up on a busy machine, which looks the same."""
 
 CABLE = "cable"

@@ -51,6 +51,7 @@ def test_all_workers_killed_at_once(cluster, disturbed_fit, undisturbed):
     assert set(kill.killed).isdisjoint(cluster.run(os.getpid).values())
 
 
+@pytest.mark.slow
 def test_a_worker_stopped_for_a_moment_stays(cluster, disturbed_fit, undisturbed):
     cluster.wait_for_workers(2, timeout=60)
     pid = min(cluster.run(os.getpid).values())

@@ -56,7 +56,7 @@ def peak_memory():
 @pytest.mark.parametrize(
     ("workers", "models", "items", "rounds", "chunks"),
     [
-        (2, 100, 4_000, 2, (100, 1_000)),
+        (1, 100, 4_000, 2, (100, 1_000)),
         pytest.param(4, 2_000, 50_000, 20, None, marks=pytest.mark.slow),
     ],
 )
