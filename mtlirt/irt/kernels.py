@@ -39,6 +39,12 @@ STEEPEST = 4.0
 FAR = 1e300
 """A curve's value beyond the ends of its grid."""
 
+STRIP_BYTES, LINE_BYTES = 2**12, 64
+"""Of the rows that are fetched at a time, and of a cache line."""
+
+LEAST = -1.0
+"""No response is less."""
+
 REASSOCIATE = {"reassoc", "contract", "nsz", "arcp"}
 
 
@@ -145,16 +151,41 @@ def odds_against(
             odds[j] *= ratio[j]
 
 
+@inlined
+def strip_rows(responses: npt.NDArray[np.generic]) -> int:
+    """How many rows of a block are worked on at a time: as many as the nearest cache holds."""
+    return int(max(STRIP_BYTES // max(responses.shape[1] * responses.itemsize, 1), 1))
+
+
+@inlined
+def fetch(responses: npt.NDArray[np.generic], begin: int, end: int) -> float:
+    """Touch every cache line of some rows, so that the next loop over them need not wait.
+
+    Loads that nothing waits for come side by side, at twice to four times the speed. Returns the
+    least of the values touched, which keeps the compiler from leaving the loads out.
+    """
+    least = 0.0
+    for i in range(begin, end):
+        for j in range(0, responses.shape[1], LINE_BYTES // responses.itemsize):
+            least = min(least, float(responses[i, j]))
+    return least
+
+
 @compiled
 def row_products(responses: npt.NDArray[np.generic], slope: Float) -> Float:
     """Sum over items of response x slope, for each model: one pass over the block."""
     models, items = responses.shape
     out = np.zeros(models)
-    for i in range(models):
-        total = 0.0
-        for j in range(items):
-            total += max(responses[i, j], 0) * slope[j]
-        out[i] = total
+    rows = strip_rows(responses)
+    for begin in range(0, models, rows):
+        end = min(begin + rows, models)
+        if fetch(responses, begin, end) < LEAST:
+            out[begin] = np.nan
+        for i in range(begin, end):
+            total = 0.0
+            for j in range(items):
+                total += max(responses[i, j], 0) * slope[j]
+            out[i] = total
     return out
 
 
@@ -163,10 +194,15 @@ def column_products(responses: npt.NDArray[np.generic], trait: Float) -> Float:
     """Sum over models of response x trait, for each item: one pass over the block."""
     models, items = responses.shape
     out = np.zeros(items)
-    for i in range(models):
-        value = trait[i]
-        for j in range(items):
-            out[j] += max(responses[i, j], 0) * value
+    rows = strip_rows(responses)
+    for begin in range(0, models, rows):
+        end = min(begin + rows, models)
+        if fetch(responses, begin, end) < LEAST:
+            out[0] = np.nan
+        for i in range(begin, end):
+            value = trait[i]
+            for j in range(items):
+                out[j] += max(responses[i, j], 0) * value
     return out
 
 

@@ -21,7 +21,12 @@ def as_bytes(value: object) -> object:
     ValueError
         If a text is no amount of memory.
     """
-    return parse_bytes(value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse_bytes(value)
+    except ValueError:
+        raise ValueError(f"{value!r} is no number of bytes, nor a text such as '2GiB'") from None
 
 
 class Table(BaseModel):

@@ -131,6 +131,8 @@ def test_cross_validation_shows_its_progress_and_leaves_its_path(store, tmp_path
         (["--tolerance", "2"], "tolerance 2.0"),
         (["--max-rounds", "0"], "max_rounds 0"),
         (["--threads", "0"], "threads 0"),
+        (["--memory-limit", "much"], "'--memory-limit': 'much' is no amount of memory"),
+        (["--memory-limit", "-1GiB"], "memory_limit -1073741824 is not a whole number"),
         (["--estimator", "pooled"], "'--estimator'"),
         (["--penalty", "x"], "'--penalty': 'x' is neither 'cv' nor a number"),
         (["--estimator", "joint", "--penalty", "-1"], "penalty -1.0 is not a number from 0 up"),

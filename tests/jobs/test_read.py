@@ -50,12 +50,13 @@ def test_every_key_is_read(job):
             workers = 3
             threads = 2
             processes = false
+            memory_limit = "2GiB"
             """
         )
     )
     expected = FitOptions(estimator="separate", priors=False, tolerance=1e-6, max_rounds=7)
     assert asked.fit.options == expected
-    assert asked.cluster.options == ClusterOptions(None, 3, 2, False)
+    assert asked.cluster.options == ClusterOptions(None, 3, 2, False, 2**31)
 
 
 def test_the_keys_of_estimator_joint_are_read(job):
@@ -106,6 +107,11 @@ def test_the_job_of_the_project_is_one():
         ("[cluster]\nworkers = true", r"cluster\.workers: True"),
         ("[cluster]\nworkers = 2\nscheduler = 'tcp://h:1'", "cluster: scheduler .* leave workers"),
         ("[cluster]\nscheduler = ''", r"cluster\.scheduler: ''"),
+        (
+            "[cluster]\nmemory_limit = 'much'",
+            r"cluster\.memory_limit: 'much' is no number of bytes",
+        ),
+        ("[cluster]\nmemory_limit = 0", "cluster: memory_limit 0 is not a whole number"),
     ],
 )
 def test_a_bad_key_or_value_is_named(job, text, told):
