@@ -86,8 +86,8 @@ def fit(
         str | None,
         typer.Option(
             metavar="BYTES",
-            help="Memory of this process, or of each worker, such as 2GiB; larger stores are read "
-            "again in every round. What there is, if not given.",
+            help="Memory of this process, or of each worker, such as 2GiB, if not what there is. "
+            "Stores of more than 64 MiB that need over half of it are read again in every round.",
             show_default=False,
         ),
     ] = None,
@@ -145,7 +145,7 @@ def _bytes(text: str) -> int:
 
     try:
         return int(parse_bytes(text))
-    except ValueError:
+    except (ValueError, OverflowError):
         raise typer.BadParameter(
             f"{text!r} is no amount of memory such as 2GiB", param_hint="'--memory-limit'"
         ) from None

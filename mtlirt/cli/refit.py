@@ -84,7 +84,8 @@ def _summary(fitted: Fit) -> dict[str, Any]:
         | known
         | {
             "models": len(fitted.models),
-            "models_without_data": int(fitted.models["overall"].isna().sum()),
+            "models_without_data": int(fitted.models["overall"].isna().sum())
+            - int(fitted.info.get("models_left_out", 0)),
             "items": len(fitted.items),
             "constant_items": int(fitted.items["constant"].sum()),
             "domains": len(fitted.domains),

@@ -26,6 +26,11 @@ DAMP_AFTER = 20
 swing between two states for ever."""
 
 
+FACTOR_TOLERANCE = 0.01
+"""EM of the factors ends at so much of the tolerance: ended earlier it takes now a step more and
+now a step less, and rounds may go in circles."""
+
+
 @dataclass(frozen=True)
 class SharedUpdate:
     """The outcome of a shared step: the new state and the objective at the old one."""
@@ -75,8 +80,9 @@ def shared_step(
             shift[rows, t] = share * site.shift + (1.0 - share) * state.shift[rows, t]
             scales += float(site.log_scale.sum())
         scales += update.intercept_term
+    enough = FACTOR_TOLERANCE * options.tolerance
     representation, log_integral = expectation_maximisation(
-        executor, precision, shift, taken, state.representation, options.priors, options.tolerance
+        executor, precision, shift, taken, state.representation, options.priors, enough
     )
     rank = first_rank(len(domains), options)
     while representation.rank < rank:
@@ -101,12 +107,16 @@ def trait_signs(state: State) -> Float:
     """Of each domain, -1 where its trait is to be turned round.
 
     A trait points up where its domain's mean slope is positive; that of an unsigned domain, where
-    it agrees with the others it is tied to.
+    it agrees with the others it is tied to, or, where all are unsigned, with the one that has most
+    in common with the rest.
     """
     slopes = [part.slope[~held].sum() for part, held in zip(state.items, state.held, strict=True)]
     signs = np.where(np.array(slopes) < 0.0, -1.0, 1.0)
     loadings = state.representation.loadings
-    agreement = loadings @ ((signs * ~state.unsigned) @ loadings)
+    heard = ~state.unsigned
+    if not heard[state.representation.tied].any():
+        heard = np.arange(len(signs)) == (loadings**2).sum(axis=1).argmax()
+    agreement = loadings @ ((signs * heard) @ loadings)
     return np.where(state.unsigned & (agreement != 0.0), np.sign(agreement), signs)
 
 

@@ -98,7 +98,7 @@ def next_round(
     revised, revisions = shared.state, progress.revisions
     if (settled or since >= REVISION_ROUND) and not flat.any():
         revised, revisions = revision(executor, domains, shared.state, revisions, options)
-        if settled and revised is shared.state and revisions == progress.revisions:
+        if settled and revised is shared.state:
             revised = confirmed_pooling(executor, domains, shared.state, options)
     changed = revised is not shared.state
     event = RoundEvent(

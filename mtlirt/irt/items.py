@@ -192,6 +192,18 @@ def statistics_of(statistics: ItemStatistics, some: npt.NDArray[np.int64]) -> It
     return ItemStatistics(products[some], histogram, correct)
 
 
+def occupied_ends(histogram: Float, items: int, grid: Grid) -> tuple[Float, Float]:
+    """The lowest and the highest trait with attempts at each item, shape (items,) each.
+
+    Each item's own, so that it does not matter which other items are in its chunk.
+    """
+    occupied = histogram > 0.0
+    first = occupied.argmax(axis=0)
+    last = grid.count - 1 - occupied[::-1].argmax(axis=0)
+    low, high = ((grid.first + place) * grid.step for place in (first, last))
+    return np.broadcast_to(low, items).copy(), np.broadcast_to(high, items).copy()
+
+
 def update_items(
     statistics: Sequence[ItemStatistics],
     successes: Float,
@@ -217,13 +229,12 @@ def update_items(
     -----
     Maximises sum_i [y a m + y d] - sum_g n_g log(1 + exp(a theta_g + d)) + log N(a; prior), and
     with guessing + sum_g r_g log(1 + c exp(-a theta_g - d)). A step is shortened by log(1 + r)/r,
-    r the largest change of a logit over the occupied grid, so that it never overshoots; items
-    whose last step was large take another. Costs `item_derivatives` once for all items, and
-    again for those.
+    r the largest change of a logit over the traits that met the item, so that it never
+    overshoots; items whose last step was large take another. Costs `item_derivatives` once for all
+    items, and again for those.
     """
     everyone = added_statistics(statistics)
-    occupied = np.flatnonzero(everyone.histogram.any(axis=1))
-    ends = (grid.first + occupied[0]) * grid.step, (grid.first + occupied[-1]) * grid.step
+    low, high = occupied_ends(everyone.histogram, len(items.slope), grid)
     slope, intercept = items.slope.copy(), items.intercept.copy()
     information = np.zeros((len(slope), 3))
     numbers = np.arange(len(slope))
@@ -233,7 +244,9 @@ def update_items(
         part = Items(slope[left], intercept[left], items.guessing[left])
         found = item_derivatives(some, successes[left], part, grid)
         steps = newton_steps(found, part, held[left], prior)
-        largest = kernels.take_steps(*steps, *ends, LIMIT, part.slope, part.intercept)
+        largest = kernels.take_steps(
+            *steps, low[left], high[left], LIMIT, part.slope, part.intercept
+        )
         slope[left], intercept[left] = part.slope, part.intercept
         information[left] = found.information
         again = numbers[left][largest > LARGE_STEP]

@@ -328,7 +328,7 @@ def pull_sums(slope: Float, intercept: Float, points: Float) -> Float:
     out = np.zeros(points.shape[0])
     for k in range(points.shape[0]):
         for j in range(slope.shape[0]):
-            out[k] += abs(slope[j]) * bounded_sigmoid(-(slope[j] * points[k] + intercept[j]))
+            out[k] += abs(slope[j]) * sigmoid(-(slope[j] * points[k] + intercept[j]))
     return out
 
 
@@ -790,19 +790,19 @@ def newton_steps(
 def take_steps(
     steps_a: Float,
     steps_d: Float,
-    low: float,
-    high: float,
+    low: Float,
+    high: Float,
     limit: float,
     slope: Float,
     intercept: Float,
 ) -> Float:
     """Move items along their steps, shortened by log(1 + r)/r; returns r.
 
-    r is the largest change of a logit at the two ends of the grid.
+    r is the largest change of a logit at an item's lowest and highest trait.
     """
     reach = np.empty(slope.shape[0])
     for j in range(slope.shape[0]):
-        r = max(abs(steps_a[j] * low + steps_d[j]), abs(steps_a[j] * high + steps_d[j]))
+        r = max(abs(steps_a[j] * low[j] + steps_d[j]), abs(steps_a[j] * high[j] + steps_d[j]))
         shorten = np.log1p(r) / r if r > 1e-8 else 1.0
         slope[j] = min(max(slope[j] + shorten * steps_a[j], -limit), limit)
         intercept[j] = min(max(intercept[j] + shorten * steps_d[j], -limit), limit)

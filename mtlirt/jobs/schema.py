@@ -25,7 +25,7 @@ def as_bytes(value: object) -> object:
         return value
     try:
         return parse_bytes(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ValueError(f"{value!r} is no number of bytes, nor a text such as '2GiB'") from None
 
 

@@ -107,6 +107,7 @@ def test_a_joint_fit_names_the_models_it_leaves_out(store, tmp_path, capsys):
     assert run(["fit", store, *options]) == 0
     out, err = capsys.readouterr()
     assert "warning: 2 models lack a domain and are left out: m02, m03" in err
+    assert "0 of 12 models have no data" in out
     assert "penalty 0.1 (given), 0 of 3 domains fused" in out
     assert mtlirt.load(url).info["models_left_out"] == 2
 
@@ -132,6 +133,7 @@ def test_cross_validation_shows_its_progress_and_leaves_its_path(store, tmp_path
         (["--max-rounds", "0"], "max_rounds 0"),
         (["--threads", "0"], "threads 0"),
         (["--memory-limit", "much"], "'--memory-limit': 'much' is no amount of memory"),
+        (["--memory-limit", "1e400"], "'--memory-limit': '1e400' is no amount of memory"),
         (["--memory-limit", "-1GiB"], "memory_limit -1073741824 is not a whole number"),
         (["--estimator", "pooled"], "'--estimator'"),
         (["--penalty", "x"], "'--penalty': 'x' is neither 'cv' nor a number"),

@@ -94,3 +94,16 @@ def test_order_of_domains(arrays):
         pd.testing.assert_frame_equal(
             expected, getattr(other, table).loc[expected.index], rtol=0, atol=CLOSE
         )
+
+
+def test_item_chunks_where_the_strongest_models_met_some_items_only():
+    rng = np.random.default_rng(8)
+    trait = rng.normal(size=1500)
+    eta = trait[:, None] * rng.lognormal(0.5, 0.5, 12) + rng.normal(size=12)
+    block = (rng.random(eta.shape) < 1 / (1 + np.exp(-eta))).astype(np.int8)
+    block[np.abs(trait) > 0.8, 6:] = -1
+    for estimator in ("separate", "marginal"):
+        assert_close(
+            fitted({"d": block}, estimator=estimator),
+            fitted({"d": block}, (-1, 6), estimator=estimator),
+        )

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mtlirt.engine import pooling
+from mtlirt.engine import pooling, revision
 from mtlirt.engine.fit import fit, score
 from mtlirt.simulate.generate import simulate
 
@@ -147,6 +147,33 @@ def test_a_domain_whose_items_leave_its_sign_open_takes_that_of_the_others(uncle
     assert found.items.loc["unclear", "slope"].mean() < 0.0
 
 
+def test_domains_that_all_leave_their_sign_open_agree_with_each_other():
+    rng = np.random.default_rng(1)
+    factor = rng.normal(size=400)
+    keys = [rng.permutation([1.0, -1.0] * 10) for _ in range(4)]
+    blocks = {
+        f"d{k}": np.column_stack([answers(sign * factor, 1, rng, steep=1.3) for sign in key])
+        for k, key in enumerate(keys)
+    }
+    found = fitted(blocks)
+    follows = [np.corrcoef(means(found, name), factor)[0, 1] for name in blocks]
+    assert min(np.abs(follows)) > 0.9
+    assert len(set(np.sign(follows))) == 1
+
+
+def test_a_converged_fit_was_judged_as_it_is(torn, monkeypatch):
+    judged, states = revision.judged_pooling, []
+
+    def kept(executor, domains, state):
+        states.append(state)
+        return judged(executor, domains, state)
+
+    monkeypatch.setattr(revision, "judged_pooling", kept)
+    found = fitted(torn[0])
+    assert list(found.domains["pooling"] == "own") == list(states[-1].alone)
+    assert states[-1].alone.any()
+
+
 def test_a_domain_keyed_the_other_way_round_throughout_keeps_its_sign(unclear):
     blocks, factor = unclear
     rng = np.random.default_rng(5)
@@ -172,8 +199,8 @@ def test_the_models_that_judge_do_not_depend_on_their_order(torn, monkeypatch):
     monkeypatch.setattr(pooling, "common_slope_gains", kept)
     fitted(blocks)
     fitted({name: block[rows][:, columns[name]] for name, block in blocks.items()})
-    assert len(seen) == 20
-    np.testing.assert_allclose(seen[10:], seen[:10], rtol=1e-6, atol=1e-9)
+    assert len(seen) == 2 * (10 + 8)  # five domains, and in the end the four that stayed
+    np.testing.assert_allclose(seen[18:], seen[:18], rtol=1e-6, atol=1e-9)
 
 
 def test_domains_that_one_trait_explains_are_not_judged(torn, adapted, monkeypatch):
@@ -189,7 +216,7 @@ def test_domains_that_one_trait_explains_are_not_judged(torn, adapted, monkeypat
     assert judged == [17] * 2 * pooling.FOLDS  # the torn domain alone
     monkeypatch.setattr(pooling, "STRUCTURE", 0.0)
     pd.testing.assert_frame_equal(fitted(torn[0]).traits, again.traits)
-    assert len(judged) == 12 * pooling.FOLDS
+    assert len(judged) == (2 + 10 + 8) * pooling.FOLDS  # and in the end the four that stayed
 
 
 def test_growth_is_that_of_what_is_known_of_the_traits():
@@ -281,6 +308,13 @@ def complete_models():
     return {name: wide[name].to_numpy(np.int8) for name in names}
 
 
+def spearman(trait, target):
+    """Rank correlation, 0 where a trait is the same for all."""
+    if np.ptp(trait) == 0.0:
+        return 0.0
+    return pd.Series(trait).corr(pd.Series(target), method="spearman")
+
+
 def agreement(blocks, items, seed):
     """Spearman of each domain's trait with accuracy on its left-out items, by method."""
     rng = np.random.default_rng(seed)
@@ -298,10 +332,7 @@ def agreement(blocks, items, seed):
     found = {method: fitted(kept, **chosen) for method, chosen in options.items()}
     return pd.DataFrame(
         {
-            method: {
-                name: pd.Series(means(one, name)).corr(pd.Series(rest[name]), method="spearman")
-                for name in blocks
-            }
+            method: {name: spearman(means(one, name), rest[name]) for name in blocks}
             for method, one in found.items()
         }
     )
@@ -312,6 +343,17 @@ def shortfall(blocks, items, splits):
     tables = [agreement(blocks, items, seed) for seed in range(splits)]
     mean = sum(tables) / splits
     return float((mean[["separate", "uncorrected"]].max(axis=1) - mean["adapted"]).max())
+
+
+@pytest.mark.data
+def test_real_domains_that_are_hard_to_tell_apart_converge(complete_models):
+    rng = np.random.default_rng([7, 12])
+    names = rng.choice(sorted(complete_models), 4, replace=False)
+    drawn = {}
+    for name in names:
+        block = complete_models[name]
+        drawn[name] = block[:, np.sort(rng.permutation(block.shape[1])[:10])]
+    assert fitted(drawn, max_rounds=80).info["converged"]
 
 
 @pytest.mark.data

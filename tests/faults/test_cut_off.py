@@ -77,7 +77,12 @@ def test_a_worker_that_is_cut_off_is_given_up(
 ):
     with (
         dask.config.set(OWN_SCHEDULER | silence),
-        LocalCluster(n_workers=1, threads_per_worker=1, host=network.host) as cluster,
+        LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            host=network.host,
+            dashboard_address="127.0.0.1:0",
+        ) as cluster,
         Client(cluster, set_as_default=False) as client,
         worker_of(cluster.scheduler_address, tmp_path, *options, within=network.within) as far,
     ):
