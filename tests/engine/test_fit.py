@@ -289,10 +289,12 @@ def test_few_models_on_closely_tied_domains_do_not_swing_for_ever():
 
 def test_a_domain_that_says_nothing_has_no_say_in_the_general_trait():
     rng = np.random.default_rng(8)
-    traits = rng.normal(size=(200, 1)) + 0.7 * rng.normal(size=(200, 2))
+    traits = rng.normal(size=(200, 1)) + 0.7 * rng.normal(
+        size=(200, 4)
+    )  # the median of 2 is either
     blocks = {
         name: (rng.random((200, 30)) < 1 / (1 + np.exp(-trait[:, None]))).astype(np.int8)
-        for name, trait in zip("ab", traits.T, strict=True)
+        for name, trait in zip("abde", traits.T, strict=True)
     }
     arrays = {name: da.from_array(block) for name, block in blocks.items()}
     plain = fit(arrays, threads=1)

@@ -110,6 +110,7 @@ def test_a_server_that_takes_nothing_gets_no_version(proxy, fit, fault, path, to
     assert "the S3 server fails: run again later" in done.told
 
 
+@pytest.mark.slow
 def test_reads_that_fail_on_once_a_worker_was_lost_leave_no_version(proxy, fit, lose_a_worker):
     def reads_fail():
         proxy.fail(SLOW_DOWN, "GET", READ, times=FOREVER)
