@@ -37,7 +37,7 @@ def race(url, deaths):
     ]
     for process in processes:
         process.join()
-    assert [process.exitcode for process in processes] == [0, 0, 0, -signal.SIGKILL, 1]
+    assert [process.exitcode for process in processes] == [0, 0, 0, -signal.SIGKILL, writers.DIED]
 
 
 def test_racing_writers_of_which_some_die_leave_contiguous_whole_versions(url):

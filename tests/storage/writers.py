@@ -7,6 +7,10 @@ from pathlib import Path
 from mtlirt.storage.root import open_root
 
 
+DIED = 7
+"""Exit status of a writer that died as it was told; an error gives 1."""
+
+
 def commit(root, content=b"content", **options):
     with root.draft("responses") as draft:
         draft.write("table", content, rows=1)
@@ -38,7 +42,7 @@ def write_and_die(url, writer, times, death=None):
         with root.draft("responses") as draft:
             draft.write("first", f"{writer} {number} first".encode())
             if doomed and death == "between two files":
-                os._exit(1)
+                os._exit(DIED)
             draft.write("second", f"{writer} {number} second".encode())
             if doomed and death == "before the manifest":
                 os.kill(os.getpid(), signal.SIGKILL)
