@@ -6,7 +6,6 @@ from pathlib import Path
 
 from mtlirt.storage.root import open_root
 
-
 DIED = 7
 """Exit status of a writer that died as it was told; an error gives 1."""
 
