@@ -141,14 +141,12 @@ def _factors(rank: str) -> int:
 
 
 def _bytes(text: str) -> int:
-    from dask.utils import parse_bytes
+    from mtlirt.cluster.launch import memory_bytes
 
     try:
-        return int(parse_bytes(text))
-    except (ValueError, OverflowError):
-        raise typer.BadParameter(
-            f"{text!r} is no amount of memory such as 2GiB", param_hint="'--memory-limit'"
-        ) from None
+        return memory_bytes(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="'--memory-limit'") from None
 
 
 def _number(text: str, option: str) -> float:

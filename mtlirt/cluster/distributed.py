@@ -136,8 +136,8 @@ class Cluster:
 
     def memory(self, limit: int | None) -> int:
         """What the workers say they may take; as much as one can tell where one says nothing."""
-        with translating():
-            workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
+        with asking():
+            workers = self._client.scheduler_info()["workers"].values()
         asked = limit or sys.maxsize
         return sum(min(worker["memory_limit"] or asked, asked) for worker in workers)
 
@@ -171,8 +171,7 @@ class Cluster:
         self, home: Home, function: Callable[..., Any], call: tuple[Any, ...], keep: bool
     ) -> list[Handle]:
         """Start a call, or have its home know how to make it."""
-        arrays = [arg for arg in call if isinstance(arg, da.Array)]
-        if keep or any(futures_of(array) for array in arrays):
+        if keep or any(futures_of(array) for array in arrays_of(call)):
             return self._start(home, function, [call])
         lean = tuple(optimize(arg)[0] if isinstance(arg, da.Array) else arg for arg in call)
         return self._start(home, partial(Anew, function, lean), [()])

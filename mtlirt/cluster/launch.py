@@ -12,6 +12,7 @@ from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING
 
 import dask
+from dask.utils import parse_bytes
 
 from mtlirt.cluster.errors import ClusterError
 from mtlirt.errors import InputError
@@ -70,8 +71,24 @@ class ClusterOptions:
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 1):
                 raise InputError(f"{name} {value!r} is not a whole number from 1 up")
-            if value is not None and name != "memory_limit" and value > MOST_WORKERS:
-                raise InputError(f"{name} {value}: one machine takes {MOST_WORKERS} at most")
+        for name in ("workers", "threads"):
+            if (getattr(self, name) or 0) > MOST_WORKERS:
+                told = f"{name} {getattr(self, name)}"
+                raise InputError(f"{told}: one machine takes {MOST_WORKERS} at most")
+
+
+def memory_bytes(text: str) -> int:
+    """Bytes of a text such as "2GiB".
+
+    Raises
+    ------
+    ValueError
+        If it is no amount of memory.
+    """
+    try:
+        return int(parse_bytes(text))
+    except (ValueError, OverflowError):
+        raise ValueError(f"{text!r} is no amount of memory such as 2GiB") from None
 
 
 @contextmanager

@@ -25,7 +25,6 @@ DAMP_AFTER = 20
 """Rounds after which sites are averaged with the last ones: closely tied domains of few models can
 swing between two states for ever."""
 
-
 FACTOR_TOLERANCE = 0.01
 """EM of the factors ends at so much of the tolerance: ended earlier it takes now a step more and
 now a step less, and rounds may go in circles."""

@@ -163,35 +163,34 @@ def place(
         guessing = {name: read_guessing(responses, name, part) for name, part in picked.items()}
     keep = kept(executor, data.values(), memory)
     reads = [block_calls(name, part, picked[name]) for name, part in data.items()]
+    widths = [part.array.numblocks[1] for part in data.values()]
     loaded = executor.load(read_block, reads, keep)
     calls = [(block,) for blocks in loaded for block in blocks]
     counted = iter(executor.gather(executor.submit_all(count_block, calls)))
-    widths = [part.array.numblocks[1] for part in data.values()]
     counts = [
         grid_of(list(itertools.islice(counted, len(blocks))), width)
         for blocks, width in zip(loaded, widths, strict=True)
     ]
-    takers = [[sum(c.model_cells for c in row) > 0 for row in rows] for rows in counts]
-    if not keep:
+    there = [[sum(c.model_cells for c in row) > 0 for row in rows] for rows in counts]
+    if not keep:  # rows are then left out whenever blocks are read
         of_takers = [
             [(*call, rows[k // width]) for k, call in enumerate(calls)]
-            for calls, rows, width in zip(reads, takers, widths, strict=True)
+            for calls, rows, width in zip(reads, there, widths, strict=True)
         ]
         loaded = executor.load(read_block, of_takers, keep)
-    placed = []
-    for k, (name, part) in enumerate(data.items()):
-        rows = grid_of(loaded[k], widths[k])
-        if keep:
-            rows = [
+    grids = [grid_of(blocks, width) for blocks, width in zip(loaded, widths, strict=True)]
+    if keep:
+        grids = [
+            [
                 row if mask.all() else [executor.submit(taken_rows, block, mask) for block in row]
-                for row, mask in zip(rows, takers[k], strict=True)
+                for row, mask in zip(rows, masks, strict=True)
             ]
-        placed.append(
-            placed_domain(
-                executor, name, part, picked[name], guessing[name], rows, counts[k], takers[k]
-            )
-        )
-    return placed
+            for rows, masks in zip(grids, there, strict=True)
+        ]
+    return [
+        placed_domain(executor, name, part, picked[name], guessing[name], *found)
+        for (name, part), *found in zip(data.items(), grids, counts, there, strict=True)
+    ]
 
 
 def weighed(data: DomainResponses) -> bool:

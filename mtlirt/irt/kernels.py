@@ -153,7 +153,7 @@ def odds_against(
 
 @inlined
 def strip_rows(responses: npt.NDArray[np.generic]) -> int:
-    """How many rows of a block are worked on at a time: as many as the nearest cache holds."""
+    """How many rows of a block are fetched at a time: few enough to stay in the nearest cache."""
     return int(max(STRIP_BYTES // max(responses.shape[1] * responses.itemsize, 1), 1))
 
 
@@ -161,8 +161,8 @@ def strip_rows(responses: npt.NDArray[np.generic]) -> int:
 def fetch(responses: npt.NDArray[np.generic], begin: int, end: int) -> float:
     """Touch every cache line of some rows, so that the next loop over them need not wait.
 
-    Loads that nothing waits for come side by side, at twice to four times the speed. Returns the
-    least of the values touched, which keeps the compiler from leaving the loads out.
+    Loads that nothing waits for come side by side. Returns the least of the values touched, which
+    keeps the compiler from leaving the loads out.
     """
     least = 0.0
     for i in range(begin, end):

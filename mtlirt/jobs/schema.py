@@ -4,29 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from dask.utils import parse_bytes
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from mtlirt.cluster.launch import ClusterOptions
+from mtlirt.cluster.launch import ClusterOptions, memory_bytes
 from mtlirt.engine.options import PENALTIES, Estimator, FitOptions, LambdaScaling
 
 Url = Annotated[str, Field(pattern=r"^[^\x00-\x1f]+$")]
 
 
 def as_bytes(value: object) -> object:
-    """Bytes of a text such as "2GiB"; anything else as it is.
-
-    Raises
-    ------
-    ValueError
-        If a text is no amount of memory.
-    """
-    if not isinstance(value, str):
-        return value
-    try:
-        return parse_bytes(value)
-    except (ValueError, OverflowError):
-        raise ValueError(f"{value!r} is no number of bytes, nor a text such as '2GiB'") from None
+    """Bytes of a text such as "2GiB"; anything else as it is."""
+    return memory_bytes(value) if isinstance(value, str) else value
 
 
 class Table(BaseModel):

@@ -26,9 +26,7 @@ def trait_errors(fitted, truth):
     return mean.to_numpy() - truth.to_numpy(), sd.to_numpy()
 
 
-@pytest.mark.parametrize(
-    "seed", [pytest.param(k, marks=[] if k <= 2 else pytest.mark.slow) for k in SEEDS]
-)
+@pytest.mark.parametrize("seed", SEEDS)
 def test_mmlu(seed):
     simulation = simulate("mmlu", seed=seed)
     truth, slopes = standardised_truth(simulation)

@@ -109,7 +109,7 @@ def test_the_job_of_the_project_is_one():
         ("[cluster]\nscheduler = ''", r"cluster\.scheduler: ''"),
         (
             "[cluster]\nmemory_limit = 'much'",
-            r"cluster\.memory_limit: 'much' is no number of bytes",
+            r"cluster\.memory_limit: 'much' is no amount of memory",
         ),
         ("[cluster]\nmemory_limit = 0", "cluster: memory_limit 0 is not a whole number"),
     ],
