@@ -82,10 +82,11 @@ def domain_step(
     parts: list[Any] = [items.columns(part) for part in task.columns]
     updates: list[Any] = []
     posteriors: list[Any] = []
+    near: Sequence[Any] = guesses
     before: list[Any] = parts
     for _ in range(repeats):
-        traits = trait_step(executor, blocks, task, parts, cavities, guesses, quadrature)
-        posteriors = traits.posteriors
+        traits = trait_step(executor, blocks, task, parts, cavities, near, quadrature)
+        near = posteriors = traits.posteriors
         calls = [
             (block, posterior, traits.grid, guessed)
             for row, posterior in zip(blocks, posteriors, strict=True)

@@ -19,7 +19,7 @@ from mtlirt.irt.representation import (
 )
 from mtlirt.irt.traits import Cavity
 
-STRIP = 2048
+STRIP = 512
 """Models a task of the shared step."""
 
 EM_STEPS = 50

@@ -74,11 +74,13 @@ def shared_step(
     scales, share = 0.0, 1.0 if number <= DAMP_AFTER else 0.5
     for t, (domain, update) in enumerate(zip(domains, updates, strict=True)):
         for rows, site in zip(domain.takers, update.sites, strict=True):
-            fresh = site.precision + ridge[rows, t]
-            precision[rows, t] = share * fresh + (1.0 - share) * state.precision[rows, t]
-            shift[rows, t] = share * site.shift + (1.0 - share) * state.shift[rows, t]
+            precision[rows, t], shift[rows, t] = site.precision, site.shift
             scales += float(site.log_scale.sum())
         scales += update.intercept_term
+    precision += ridge
+    if share < 1.0:
+        precision = share * precision + (1.0 - share) * state.precision
+        shift = share * shift + (1.0 - share) * state.shift
     enough = FACTOR_TOLERANCE * options.tolerance
     representation, log_integral = expectation_maximisation(
         executor, precision, shift, taken, state.representation, options.priors, enough

@@ -30,7 +30,7 @@ from mtlirt.irt.blocks import ResponseBlock, count_block
 from mtlirt.irt.common_slope import LeftOut, common_slope_gains
 from mtlirt.irt.curves import FITTING, Items
 from mtlirt.irt.kernels import Float, column_products
-from mtlirt.irt.residuals import residual_dimension
+from mtlirt.irt.residuals import SecondDimension, second_dimension
 from mtlirt.irt.slopes import NO_PRIOR, SlopePrior, pooled_prior
 from mtlirt.irt.traits import Cavity, Site, combined
 
@@ -44,7 +44,7 @@ FOLDS = 5
 FIRST_REPEATS, FOLD_REPEATS = 15, 4
 """Trait and item updates of the domain by itself, and again without each fold."""
 
-SUPPORT = 3.0
+SUPPORT = 3.5
 """A domain's own trait must gain so many times log(models) over no trait for its items to be found
 alone."""
 
@@ -54,8 +54,13 @@ predict each other a little better than the trait explains, also where the other
 """
 
 STRUCTURE = 1.1
-"""Where residuals have no larger `residual_dimension`, one trait explains a domain's responses, and
-its own could not do better."""
+"""Where residuals have no larger `SecondDimension.ratio`, one trait explains a domain's responses,
+and its own could not do better."""
+
+SEVERAL, LEEWAY = 0.085, 0.35
+"""Where they have a larger `SecondDimension.correlation`, the items measure several traits, and
+whether those at hand follow the other domains is an accident. The domain's own trait is then
+preferred, unless the borrowing one gains more by this share of what the own one gains."""
 
 Index = npt.NDArray[np.intp]
 
@@ -81,6 +86,21 @@ class Rival(NamedTuple):
     repeats: int
 
 
+class Verdict(NamedTuple):
+    """What is found about a domain.
+
+    Attributes
+    ----------
+    gains
+        Of each rival on left-out items.
+    residuals
+        At the first rival's traits.
+    """
+
+    gains: list[float]
+    residuals: SecondDimension
+
+
 def judged_pooling(
     executor: Executor, domains: Sequence[PlacedDomain], state: State
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
@@ -100,11 +120,11 @@ def judged_pooling(
     Notes
     -----
     Items are found together unless the domain's own trait gains more than log(models) of
-    log-likelihood over it, and more than `EDGE` of its gain; and `SUPPORT` times log(models) over
-    no trait at all: where a domain's items hardly cohere, a few of one kind easily pass for its
-    trait. Items are left out, not cells, because items are what a domain has few of; what either
-    trait loses by that is made up for (`growth`). The rule was chosen among dozens on splits of
-    real responses (`openllm_v1`).
+    log-likelihood over it, and more than `EDGE` of its gain, or, where the items measure several
+    traits, not much less (`SEVERAL`); and `SUPPORT` times log(models) over no trait at all: where
+    a domain's items hardly cohere, a few of one kind easily pass for its trait. Items are left out,
+    not cells, because items are what a domain has few of; what either trait loses by that is made
+    up for (`growth`). The rule was chosen among dozens on splits of real responses (`openllm_v1`).
     """
     pool = NO_PRIOR
     if state.slope_priors[0].precision > 0.0:
@@ -114,7 +134,7 @@ def judged_pooling(
     )
     ridge, borrows = ridges(domains, state), state.representation.tied & ~state.alone
     judged, calls = [], []
-    together, own, unit = np.full((3, len(domains)), np.nan)
+    together, own, correlation, unit = np.full((4, len(domains)), np.nan)
     for t, domain in enumerate(domains):
         if not borrows[t] or (~domain.constant & ~state.held[t]).sum() < FOLDS:
             continue
@@ -128,16 +148,19 @@ def judged_pooling(
             Rival(state.items[t], state.slope_priors[t], borrowed, 0),
             Rival(anew, pool, nothing, FIRST_REPEATS),
         ]
-        traits, slopes = None, state.items[t].slope
-        if state.precision[rows, t].mean() > 1.0 and abs(slopes.sum()) > 0.5 * abs(slopes).sum():
-            traits = combined(borrowed, state.precision[rows, t], state.shift[rows, t])[0]
+        weight, slopes = state.precision[rows, t], state.items[t].slope
+        traits = combined(borrowed, weight, state.shift[rows, t])[0]
+        firm = weight.mean() > 1.0 and abs(slopes.sum()) > 0.5 * abs(slopes).sum()
+        of_chunks = chunk_rows(sample, [len(part) for part in domain.takers])
         judged.append(t)
-        calls.append((chunk_rows(sample, [len(part) for part in domain.takers]), rivals, traits))
+        calls.append((of_chunks, rivals, traits, firm))
         unit[t] = np.log(len(rows))
     found = run_steps(executor, gains_step, [domains[t] for t in judged], calls)
-    for t, gains in zip(judged, found, strict=True):
-        together[t], own[t] = gains
-    alone = (own - together > np.maximum(unit, EDGE * own)) & (own > SUPPORT * unit)
+    for t, verdict in zip(judged, found, strict=True):
+        together[t], own[t] = verdict.gains
+        correlation[t] = verdict.residuals.correlation
+    margin = np.where(correlation > SEVERAL, -LEEWAY * own, np.maximum(unit, EDGE * own))
+    alone = (own - together > margin) & (own > SUPPORT * unit)
     return alone, ~alone & (together < unit)
 
 
@@ -164,41 +187,45 @@ def gains_step(
     blocks: Sequence[Sequence[Any]],
     rows: Sequence[Index],
     rivals: Sequence[Rival],
-    traits: Float | None,
-) -> list[float]:
-    """What each rival gains on left-out items; the domain's sample is brought together for that.
+    traits: Float,
+    firm: bool,
+) -> Verdict:
+    """`rivals_gains` of a domain's sample, which is brought together for that.
 
     Parameters
     ----------
     rows
         Of each model chunk, the rows in the sample.
     traits
-        Of the sample's models, by the first rival; None if residuals are not to be looked at.
+        Of the sample's models, by the first rival.
+    firm
+        Whether they are beyond question where they explain the responses.
     """
     calls = [(block, part) for row, part in zip(blocks, rows, strict=True) for block in row]
     parts = grid_of(executor.submit_all(ResponseBlock.take, calls), len(blocks[0]))
-    gains: list[float] = executor.gather([executor.submit(rivals_gains, parts, rivals, traits)])[0]
-    return gains
+    verdict: Verdict = executor.gather(
+        [executor.submit(rivals_gains, parts, rivals, traits, firm)]
+    )[0]
+    return verdict
 
 
 def rivals_gains(
-    parts: Sequence[Sequence[ResponseBlock]], rivals: Sequence[Rival], traits: Float | None
-) -> list[float]:
+    parts: Sequence[Sequence[ResponseBlock]], rivals: Sequence[Rival], traits: Float, firm: bool
+) -> Verdict:
     """Fit a domain without each fold of its items, in the way of each rival.
 
-    Gains are nan where too few of its items tell the sample's models apart, or the traits explain
+    Gains are nan where too few of its items tell the sample's models apart, or firm traits explain
     their responses.
     """
     whole = ResponseBlock.joined(parts)
     counts = count_block(whole)
     informative = (counts.item_successes > 0) & (counts.item_successes < counts.item_attempts)
     if informative.sum() < FOLDS:
-        return [np.nan] * len(rivals)
+        return Verdict([np.nan] * len(rivals), SecondDimension(np.nan, np.nan))
     whole = whole.columns(informative)
-    if traits is not None:
-        first = some_items(rivals[0].items, informative)
-        if residual_dimension(whole, first, traits) <= STRUCTURE:
-            return [np.nan] * len(rivals)
+    residuals = second_dimension(whole, some_items(rivals[0].items, informative), traits)
+    if firm and residuals.ratio <= STRUCTURE:
+        return Verdict([np.nan] * len(rivals), residuals)
     share = (counts.item_successes / np.maximum(counts.item_attempts, 1))[informative]
     follows = column_products(whole.responses, rivals[0].cavity.mean)
     fold = np.empty(len(share), np.intp)
@@ -212,7 +239,7 @@ def rivals_gains(
             *(left_out(whole, fold == k, items, rival) for k in range(FOLDS)), strict=True
         )
         gains.append(float(common_slope_gains(folds).sum() * np.mean(grown)))
-    return gains
+    return Verdict(gains, residuals)
 
 
 def left_out(

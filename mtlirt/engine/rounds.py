@@ -82,10 +82,7 @@ def next_round(
         executor.here, state.precision, state.shift, state.representation, state.alone
     )
     ridge = marginal.ridges(domains, state)
-    calls = [
-        domain_call(domain, t, state, priors, ridge, options.repeats)
-        for t, domain in enumerate(domains)
-    ]
+    calls = domain_calls(domains, state, priors, ridge, options.repeats)
     updates = run_steps(executor, domain_step, domains, calls)
     between = time.perf_counter()
     since = number - progress.revised_in
@@ -197,35 +194,34 @@ def iterate(state: State, t: int) -> Float:
     return np.concatenate([items.slope, items.intercept, [prior.mean, log_precision]])
 
 
-def domain_call(
-    domain: PlacedDomain,
-    t: int,
-    state: State,
-    priors: Cavity,
-    ridge: Float,
-    repeats: int,
-) -> tuple[Any, ...]:
-    """The arguments of a domain's `domain_step` in a round."""
-    ridged = [priors.part(rows, t).with_ridge(ridge[rows, t]) for rows in domain.takers]
-    guesses = (
-        []
-        if domain.one_curve
-        else [
-            Cavity(
-                *combined(cavity, state.precision[rows, t] - ridge[rows, t], state.shift[rows, t])
+def domain_calls(
+    domains: list[PlacedDomain], state: State, priors: Cavity, ridge: Float, repeats: int
+) -> list[tuple[Any, ...]]:
+    """The arguments of every domain's `domain_step` in a round."""
+    ridged = priors.with_ridge(ridge)
+    guess = None
+    if not all(domain.one_curve for domain in domains):
+        guess = Cavity(*combined(ridged, state.precision - ridge, state.shift))
+    calls = []
+    for t, domain in enumerate(domains):
+        near = [] if domain.one_curve or guess is None else parts_of(guess, domain, t)
+        calls.append(
+            (
+                DomainTask.of(domain, state.held[t]),
+                state.items[t],
+                state.slope_priors[t],
+                parts_of(ridged, domain, t),
+                near,
+                repeats,
+                FITTING,
             )
-            for cavity, rows in zip(ridged, domain.takers, strict=True)
-        ]
-    )
-    return (
-        DomainTask.of(domain, state.held[t]),
-        state.items[t],
-        state.slope_priors[t],
-        ridged,
-        guesses,
-        repeats,
-        FITTING,
-    )
+        )
+    return calls
+
+
+def parts_of(everyone: Cavity, domain: PlacedDomain, t: int) -> list[Cavity]:
+    """What concerns the takers of a domain, by model chunk."""
+    return [everyone.part(rows, t) for rows in domain.takers]
 
 
 def newly_flat(

@@ -100,7 +100,7 @@ def trait_step(
     task: DomainTask,
     items: Sequence[Any],
     cavities: Sequence[Cavity],
-    guesses: Sequence[Cavity],
+    guesses: Sequence[Any],
     quadrature: Quadrature,
     frozen: FrozenParts | None = None,
 ) -> TraitUpdate:
@@ -113,8 +113,8 @@ def trait_step(
     cavities
         Of each model chunk.
     guesses
-        Means and variances near the posteriors', for each model chunk (unless all share one
-        curve).
+        Means and variances near the posteriors', or handles of them, for each model chunk (unless
+        all share one curve).
     frozen
         What is known beforehand of items that stay as they are.
     """
@@ -131,9 +131,7 @@ def trait_step(
             for row, cavity in zip(scores, cavities, strict=True)
         ]
         return TraitUpdate(executor.submit_all(shared_curve_posterior, calls), grid)
-    searches = executor.submit_all(
-        start_windows, [(guess.mean, guess.variance, grid, quadrature) for guess in guesses]
-    )
+    searches = executor.submit_all(start_windows, [(guess, grid, quadrature) for guess in guesses])
     unsettled = list(range(len(searches)))
     while unsettled:
         asked = [

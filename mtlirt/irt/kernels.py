@@ -171,9 +171,21 @@ def fetch(responses: npt.NDArray[np.generic], begin: int, end: int) -> float:
     return least
 
 
-@compiled
 def row_products(responses: npt.NDArray[np.generic], slope: Float) -> Float:
     """Sum over items of response x slope, for each model: one pass over the block."""
+    kernel = row_sums if responses.dtype == np.int8 else weighed_row_sums
+    return kernel(responses, slope)
+
+
+def column_products(responses: npt.NDArray[np.generic], trait: Float) -> Float:
+    """Sum over models of response x trait, for each item: one pass over the block."""
+    kernel = column_sums if responses.dtype == np.int8 else weighed_column_sums
+    return kernel(responses, trait)
+
+
+@compiled
+def row_sums(responses: npt.NDArray[np.generic], slope: Float) -> Float:
+    """Sum over items of the slopes of correct answers, for each model."""
     models, items = responses.shape
     out = np.zeros(models)
     rows = strip_rows(responses)
@@ -184,14 +196,27 @@ def row_products(responses: npt.NDArray[np.generic], slope: Float) -> Float:
         for i in range(begin, end):
             total = 0.0
             for j in range(items):
-                total += max(responses[i, j], 0) * slope[j]
+                total += slope[j] if responses[i, j] > 0 else 0.0
             out[i] = total
     return out
 
 
 @compiled
-def column_products(responses: npt.NDArray[np.generic], trait: Float) -> Float:
-    """Sum over models of response x trait, for each item: one pass over the block."""
+def weighed_row_sums(responses: npt.NDArray[np.generic], slope: Float) -> Float:
+    """The same where an answer may be right in part."""
+    models, items = responses.shape
+    out = np.zeros(models)
+    for i in range(models):
+        total = 0.0
+        for j in range(items):
+            total += max(responses[i, j], 0) * slope[j]
+        out[i] = total
+    return out
+
+
+@compiled
+def column_sums(responses: npt.NDArray[np.generic], trait: Float) -> Float:
+    """Sum over models of the traits of those that answered correctly, for each item."""
     models, items = responses.shape
     out = np.zeros(items)
     rows = strip_rows(responses)
@@ -202,7 +227,18 @@ def column_products(responses: npt.NDArray[np.generic], trait: Float) -> Float:
         for i in range(begin, end):
             value = trait[i]
             for j in range(items):
-                out[j] += max(responses[i, j], 0) * value
+                out[j] += value if responses[i, j] > 0 else 0.0
+    return out
+
+
+@compiled
+def weighed_column_sums(responses: npt.NDArray[np.generic], trait: Float) -> Float:
+    """The same where an answer may be right in part."""
+    models, items = responses.shape
+    out = np.zeros(items)
+    for i in range(models):
+        for j in range(items):
+            out[j] += max(responses[i, j], 0) * trait[i]
     return out
 
 
@@ -608,7 +644,12 @@ def own_curve_posteriors(
         short_right = gap[n - 1] > -depth and not at_right
         if coarse or short_left or short_right:
             open_windows += 1
-            reach_left, reach_right = top * stride[i], (n - 1 - top) * stride[i]
+            low, high = 0, n - 1
+            while low < top and gap[low + 1] < -depth:
+                low += 1
+            while high > top and gap[high - 1] < -depth:
+                high -= 1
+            reach_left, reach_right = (top - low) * stride[i], (high - top) * stride[i]
             if short_left:
                 reach_left = max(2 * reach_left, n * stride[i])
             if short_right:

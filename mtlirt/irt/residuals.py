@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.sparse.linalg import svds
 
@@ -10,8 +12,24 @@ from mtlirt.irt.curves import Items, probability
 from mtlirt.irt.kernels import Float
 
 
-def residual_dimension(block: ResponseBlock, items: Items, traits: Float) -> float:
-    """Largest eigenvalue of the correlations between items' residuals, over that of pure noise.
+class SecondDimension(NamedTuple):
+    """How far residuals depart from noise along their first direction.
+
+    Attributes
+    ----------
+    ratio
+        Largest eigenvalue of the correlations between items' residuals, over that of pure noise.
+    correlation
+        What it exceeds that by, for each other item: the mean correlation of residuals that would
+        make such an eigenvalue.
+    """
+
+    ratio: float
+    correlation: float
+
+
+def second_dimension(block: ResponseBlock, items: Items, traits: Float) -> SecondDimension:
+    """What the items' residuals have in common.
 
     Parameters
     ----------
@@ -26,7 +44,7 @@ def residual_dimension(block: ResponseBlock, items: Items, traits: Float) -> flo
     -----
     A residual is successes minus expected successes, 0 where missing. Independent residuals of N
     models and J items have eigenvalues up to (1 + sqrt(J/N))^2 (Marchenko and Pastur, 1967), so
-    about 1 or less is returned where one trait explains the responses. Cost: cells, some 20 times;
+    the ratio is about 1 or less where one trait explains the responses. Cost: cells, some 20 times;
     the residuals are held in double precision. The eigenvalue is right to 1e-6 or better.
     """
     attempts = block.weight if block.weight.size else np.greater_equal(block.responses, 0)
@@ -37,4 +55,5 @@ def residual_dimension(block: ResponseBlock, items: Items, traits: Float) -> flo
     models, count = residuals.shape
     start = np.ones(min(models, count))
     largest = svds(residuals, k=1, v0=start, tol=0.01, return_singular_vectors=False)[0]
-    return float(largest**2 / (1.0 + np.sqrt(count / models)) ** 2)
+    noise = (1.0 + np.sqrt(count / models)) ** 2
+    return SecondDimension(float(largest**2 / noise), float((largest**2 - noise) / (count - 1.0)))

@@ -149,11 +149,9 @@ class WindowedSearch:
         return int((~self.settled).sum())
 
 
-def start_windows(
-    mean: Float, variance: Float, grid: Grid, quadrature: Quadrature
-) -> WindowedSearch:
+def start_windows(guess: Cavity | Posterior, grid: Grid, quadrature: Quadrature) -> WindowedSearch:
     """Windows around a guess of the posteriors, all unsettled."""
-    sd = np.sqrt(variance)
+    mean, sd = guess.mean, np.sqrt(guess.variance)
     stride = np.maximum(1, (quadrature.spacing * sd / grid.step).astype(np.int64))
     half = np.ceil(np.sqrt(2.0 * quadrature.depth) * sd / (stride * grid.step)).astype(np.int64) + 1
     middle = np.clip(np.rint(mean / grid.step).astype(np.int64) - grid.first, 1, grid.count - 2)

@@ -41,7 +41,7 @@ def masked_calls(drawn):
         cavity = Cavity(trait.to_numpy().copy(), np.full(len(trait), SPREAD))
         grid = trait_grid([item_reach(items, 1.0)], [cavity], FITTING)
         score = trait_score(read, items)
-        search = start_windows(*cavity, grid, FITTING)
+        search = start_windows(cavity, grid, FITTING)
         while search.unsettled:
             found = window_curves(read, items, grid, search.asked)
             search = search_windows(search, [score], [found], cavity, grid, FITTING)

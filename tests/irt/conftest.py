@@ -106,7 +106,7 @@ def windowed_posterior(grid_for):
         grid = grid_for(items, cavity, quadrature, attempts)
         guess = cavity if guess is None else guess
         score = traits.trait_score(block, items)
-        search = traits.start_windows(guess.mean, guess.variance, grid, quadrature)
+        search = traits.start_windows(guess, grid, quadrature)
         for _ in range(60):
             if not search.unsettled:
                 return search.posterior, grid
