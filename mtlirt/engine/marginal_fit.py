@@ -10,6 +10,7 @@ import pandas as pd
 
 from mtlirt.cluster.executor import Executor
 from mtlirt.engine.events import Listener
+from mtlirt.engine.marginal import ridges
 from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import PlacedDomain
 from mtlirt.engine.progress import Arrays, Keep, Progress
@@ -73,7 +74,7 @@ def marginal_fit(
         representation,
         "eap",
         state.alone,
-        (state.precision, state.shift),
+        (np.maximum(state.precision - ridges(domains, state), 0.0), state.shift),
     )
     info = {
         "estimator": options.estimator,

@@ -72,6 +72,9 @@ class HeldOutOptions:
             if name not in HELD_OUT_METHODS:
                 known = ", ".join(HELD_OUT_METHODS)
                 raise InputError(f"method {name!r}: there is none; known are {known}")
+        for what, asked in (("items", self.items), ("methods", self.methods)):
+            if len(set(asked)) < len(asked):
+                raise InputError(f"{what} {asked}: name each once")
         if not self.items or min(self.items) < 1:
             raise InputError(f"items {self.items}: expected numbers from 1 up")
 

@@ -1,5 +1,6 @@
 """The study of held-out items, on simulated responses."""
 
+import re
 import runpy
 from pathlib import Path
 
@@ -79,12 +80,14 @@ def test_the_table_shows_means(responses):
     [
         ({"items": (25,)}, "25 leave none out"),
         ({"items": (0,)}, "expected numbers from 1 up"),
+        ({"items": (8, 8)}, "items (8, 8): name each once"),
+        ({"methods": ("separate", "separate")}, "name each once"),
         ({"models": "partial", "anchor": "maths"}, "domain 'maths': there is none"),
         ({"models": "partial", "items": (8,), "anchor": "law"}, "domain 'law': there is none"),
     ],
 )
 def test_what_cannot_be_studied_is_an_error(responses, changes, message):
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=re.escape(message)):
         held_out_study(responses, HeldOutOptions(**changes), None)
 
 
