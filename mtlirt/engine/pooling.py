@@ -57,10 +57,10 @@ STRUCTURE = 1.1
 """Where residuals have no larger `SecondDimension.ratio`, one trait explains a domain's responses,
 and its own could not do better."""
 
-SEVERAL, LEEWAY = 0.085, 0.35
+SEVERAL, LEEWAY = 0.085, 3.0
 """Where they have a larger `SecondDimension.correlation`, the items measure several traits, and
-whether those at hand follow the other domains is an accident. The domain's own trait is then
-preferred, unless the borrowing one gains more by this share of what the own one gains."""
+whether a few items follow the other domains is an accident: `EDGE` is less by `LEEWAY` over the
+number of items, so that of ten the own trait may also gain less than the borrowing one."""
 
 Index = npt.NDArray[np.intp]
 
@@ -159,7 +159,9 @@ def judged_pooling(
     for t, verdict in zip(judged, found, strict=True):
         together[t], own[t] = verdict.gains
         correlation[t] = verdict.residuals.correlation
-    margin = np.where(correlation > SEVERAL, -LEEWAY * own, np.maximum(unit, EDGE * own))
+    items = np.array([len(domain.cells) for domain in domains])
+    torn = (EDGE - LEEWAY / items) * own
+    margin = np.where(correlation > SEVERAL, torn, np.maximum(unit, EDGE * own))
     alone = (own - together > margin) & (own > SUPPORT * unit)
     return alone, ~alone & (together < unit)
 
