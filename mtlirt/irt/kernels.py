@@ -42,6 +42,9 @@ FAR = 1e300
 STRIP_BYTES, LINE_BYTES = 2**12, 64
 """Of the rows that are fetched at a time, and of a cache line."""
 
+FEW = 8
+"""Where fewer than one cell in so many counts, they are gone through one by one."""
+
 LEAST = -1.0
 """No response is less."""
 
@@ -275,6 +278,21 @@ def cell_counts(
         cell_weights(responses, weight, i, out)
 
 
+@inlined
+def few_cells(cells: Float, which: npt.NDArray[np.uint64]) -> int:
+    """List the cells that count where they are few; returns how many, or else that of all."""
+    items = cells.shape[0]
+    there, listed = 0, 0
+    for j in range(items):
+        there += 1 if cells[j] != 0.0 else 0
+    if there * FEW > items:
+        return int(items)
+    for j in range(items):
+        which[listed] = j
+        listed += 1 if cells[j] != 0.0 else 0
+    return listed
+
+
 @compiled
 def answer_counts(
     responses: npt.NDArray[np.generic], weight: npt.NDArray[np.float32]
@@ -410,27 +428,37 @@ def masked_curves(
     """Add to ``out[i, k]`` the table's row ``start + k stride`` summed over model i's cells.
 
     A cell counts as often as it was attempted or, if asked, passed. Four nodes are taken at a time.
-    Models with no nodes are passed over. Cost: cells x nodes multiplications.
+    Models with no nodes are passed over. Cost: cells x nodes multiplications, of vectors of cells
+    unless those that count are few.
     """
     models, items = responses.shape
     last = table.shape[0] - 1
-    cells = np.empty(items)
+    cells, which = np.empty(items), np.empty(items + 1, np.uint64)
     for i in range(models):
         if nodes[i] == 0:
             continue
         cell_counts(responses, weight, successes, i, cells)
+        there = few_cells(cells, which)
         for k in range(0, nodes[i], 4):
             row = start[i] + k * stride[i]
             row0, row1 = table[row], table[min(row + stride[i], last)]
             row2 = table[min(row + 2 * stride[i], last)]
             row3 = table[min(row + 3 * stride[i], last)]
             total0, total1, total2, total3 = 0.0, 0.0, 0.0, 0.0
-            for j in range(items):
-                cell = cells[j]
-                total0 += cell * row0[j]
-                total1 += cell * row1[j]
-                total2 += cell * row2[j]
-                total3 += cell * row3[j]
+            if there < items:
+                for m in range(there):
+                    j = which[m]
+                    total0 += cells[j] * row0[j]
+                    total1 += cells[j] * row1[j]
+                    total2 += cells[j] * row2[j]
+                    total3 += cells[j] * row3[j]
+            else:
+                for j in range(items):
+                    cell = cells[j]
+                    total0 += cell * row0[j]
+                    total1 += cell * row1[j]
+                    total2 += cell * row2[j]
+                    total3 += cell * row3[j]
             out[i, k] += total0
             if k + 1 < nodes[i]:
                 out[i, k + 1] += total1
@@ -454,19 +482,24 @@ def masked_histogram(
     """Expected attempts, or successes, at each grid point and item, shape (count, items).
 
     Nodes beyond a posterior's own, of density 0, are passed over. Cost: cells x nodes
-    multiplications.
+    multiplications, of vectors of cells unless those that count are few.
     """
     models, items = responses.shape
-    cells = np.empty(items)
+    cells, which = np.empty(items), np.empty(items + 1, np.uint64)
     out = np.zeros((count, items))
     for i in range(models):
         cell_counts(responses, weight, successes, i, cells)
+        there = few_cells(cells, which)
         for k in range(nodes[i]):
             share = density[i, k]
             if share != 0.0:
                 line = out[start[i] + k * stride[i]]
-                for j in range(items):
-                    line[j] += cells[j] * share
+                if there < items:
+                    for m in range(there):
+                        line[which[m]] += cells[which[m]] * share
+                else:
+                    for j in range(items):
+                        line[j] += cells[j] * share
     return out
 
 
