@@ -160,10 +160,29 @@ def judged_pooling(
         together[t], own[t] = verdict.gains
         correlation[t] = verdict.residuals.correlation
     items = np.array([len(domain.cells) for domain in domains])
+    alone = better_alone(together, own, unit, correlation, items)
+    return alone, ~alone & (together < unit)
+
+
+def better_alone(
+    together: Float, own: Float, unit: Float, correlation: Float, items: Index
+) -> npt.NDArray[np.bool_]:
+    """Whether items are better found alone, by domain; never where the gains are nan.
+
+    Parameters
+    ----------
+    together, own
+        What the borrowing trait gains on left-out items, and the domain's own.
+    unit
+        Logarithm of the number of models.
+    correlation
+        Of the residuals, see `SecondDimension`.
+    items
+        How many the domain has.
+    """
     torn = (EDGE - LEEWAY / items) * own
     margin = np.where(correlation > SEVERAL, torn, np.maximum(unit, EDGE * own))
-    alone = (own - together > margin) & (own > SUPPORT * unit)
-    return alone, ~alone & (together < unit)
+    return np.asarray((own - together > margin) & (own > SUPPORT * unit))
 
 
 def spaced_sample(domain: PlacedDomain, expected: Float, most: int) -> Index:

@@ -9,6 +9,7 @@ import pytest
 
 from mtlirt.engine import pooling, revision
 from mtlirt.engine.fit import fit, score
+from mtlirt.engine.pooling import better_alone
 from mtlirt.simulate.generate import simulate
 
 DATA = Path(__file__).parents[2] / "../shared/data/openllm_v1/responses.parquet"
@@ -343,6 +344,32 @@ def shortfall(blocks, items, splits):
     tables = [agreement(blocks, items, seed) for seed in range(splits)]
     mean = sum(tables) / splits
     return float((mean[["separate", "uncorrected"]].max(axis=1) - mean["adapted"]).max())
+
+
+@pytest.mark.parametrize(
+    ("together", "own", "correlation", "items", "alone"),
+    [
+        (90.0, 100.0, 0.0, 10, True),
+        (94.0, 100.0, 0.0, 10, False),  # within 7.5 %
+        (94.0, 100.0, 0.08, 10, False),
+        (94.0, 100.0, 0.09, 10, True),  # the items measure several traits
+        (120.0, 100.0, 0.09, 10, True),
+        (124.0, 100.0, 0.09, 10, False),  # beyond 22.5 %
+        (102.0, 100.0, 0.09, 30, True),
+        (103.0, 100.0, 0.09, 30, False),
+        (94.0, 100.0, 0.09, 300, False),
+        (0.0, 24.0, 0.0, 10, False),  # less than 3.5 log(models) over no trait
+        (0.0, 25.0, 0.0, 10, True),
+        (-1.0, 5.0, 0.0, 10, False),
+        (np.nan, np.nan, 0.09, 10, False),
+    ],
+)
+def test_the_doubt_speaks_for_the_own_trait_of_a_few_torn_items(
+    together, own, correlation, items, alone
+):
+    unit = np.log(1000.0)
+    found = better_alone(*np.array([[together], [own], [unit], [correlation]]), np.array([items]))
+    assert found.tolist() == [alone]
 
 
 @pytest.mark.data
