@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import dask.array as da
 import numpy as np
+from dask.local import get_sync
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ def in_thread(function: Callable[..., Any], call: tuple[Any, ...]) -> Any:
 def computed(value: Any) -> Any:
     """The value, computed in this thread if it is a Dask array."""
     if isinstance(value, da.Array):
-        return np.asarray(value.compute(scheduler="synchronous"))
+        return np.asarray(value.compute(scheduler=get_sync))  # by name it imports distributed
     return value
 
 

@@ -11,7 +11,6 @@ import pandas as pd
 
 from mtlirt.cluster.executor import open_executor
 from mtlirt.engine.events import Listener, silent
-from mtlirt.engine.joint_fit import joint_fit
 from mtlirt.engine.marginal import first_rank
 from mtlirt.engine.marginal_fit import marginal_fit
 from mtlirt.engine.options import (
@@ -165,6 +164,8 @@ def fit_by(
             return marginal_fit(
                 executor, responses, domains, options, listener, earlier, kept, keep
             )
+        from mtlirt.engine.joint_fit import joint_fit  # it needs much that others do not
+
         return joint_fit(executor, responses, domains, options, listener)
 
 
