@@ -152,6 +152,7 @@ class Cluster:
         A group larger than a thread's fair share goes to the threads call by call. What is not to
         be kept has a home as well; a persisted array stays where it is.
         """
+        groups = [[tuple(map(lean, call)) for call in calls] for calls in groups]
         self._memory = memory_and_need(self._client, groups)
         sizes = [[size_of(call) for call in calls] for calls in groups]
         held = dict.fromkeys(self._threads(), 0)
@@ -173,8 +174,7 @@ class Cluster:
         """Start a call, or have its home know how to make it."""
         if keep or any(futures_of(array) for array in arrays_of(call)):
             return self._start(home, function, [call])
-        lean = tuple(optimize(arg)[0] if isinstance(arg, da.Array) else arg for arg in call)
-        return self._start(home, partial(Anew, function, lean), [()])
+        return self._start(home, partial(Anew, function, call), [()])
 
     def together(self, handles: Sequence[Handle]) -> bool:
         """Whether they have one home."""
@@ -255,8 +255,6 @@ class Cluster:
             future, position = value.task.sent, value.position
         elif isinstance(value, da.Array) and futures_of(value):
             future = self._client.compute(value.to_delayed().item())
-        elif isinstance(value, da.Array):
-            return optimize(value)[0]
         else:
             return value
         return Reference(numbered.setdefault(future.key, (len(numbered), future))[0], position)
@@ -399,6 +397,13 @@ def memory_and_need(client: Client, groups: Sequence[Sequence[tuple[Any, ...]]])
         shape, size = " x ".join(map(str, largest.shape)), format_bytes(int(largest.nbytes))
         told.append(f"the largest chunk of the responses is {shape}, {size}")
     return f" ({', '.join(told)})" if told else ""
+
+
+def lean(value: Any) -> Any:
+    """A Dask array with no more of its graph than it needs, unless it is persisted; else itself."""
+    if isinstance(value, da.Array) and not futures_of(value):
+        return optimize(value)[0]
+    return value
 
 
 def arrays_of(call: Sequence[Any]) -> list[da.Array]:
