@@ -122,7 +122,7 @@ def fit(
         priors=priors,
         adapt=adapt,
         penalty=penalty,
-        penalties=tuple(penalties),
+        penalties=tuple(np.atleast_1d(penalties).tolist()),
         folds=folds,
         lambda_scaling=lambda_scaling,
         complete_models=complete_models,

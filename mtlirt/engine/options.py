@@ -98,6 +98,9 @@ class FitOptions:
             raise InputError(f"estimator {self.estimator!r} is not one of {names}")
         if self.rank != "auto" and (type(self.rank) is not int or self.rank < 1):
             raise InputError(f"rank {self.rank!r} is neither 'auto' nor a whole number from 1 up")
+        for name in ("priors", "adapt", "complete_models"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"{name} {getattr(self, name)!r} is neither True nor False")
         self._check_penalties()
         self._check_used()
         if not isinstance(self.tolerance, float) or not 0.0 < self.tolerance < 1.0:

@@ -62,6 +62,9 @@ SEVERAL, LEEWAY = 0.085, 3.0
 whether a few items follow the other domains is an accident: `EDGE` is less by `LEEWAY` over the
 number of items, so that of ten the own trait may also gain less than the borrowing one."""
 
+TRUSTED = 100
+"""With fewer models the correlation of residuals is too much of an accident itself."""
+
 Index = npt.NDArray[np.intp]
 
 
@@ -133,12 +136,15 @@ def judged_pooling(
         executor.here, state.precision, state.shift, state.representation, state.alone
     )
     ridge, borrows = ridges(domains, state), state.representation.tied & ~state.alone
+    items = np.array(
+        [(~domain.constant & ~held).sum() for domain, held in zip(domains, state.held, strict=True)]
+    )
     judged, calls = [], []
     together, own, correlation, unit = np.full((4, len(domains)), np.nan)
     for t, domain in enumerate(domains):
-        if not borrows[t] or (~domain.constant & ~state.held[t]).sum() < FOLDS:
+        if not borrows[t] or items[t] < FOLDS:
             continue
-        most = min(max(ENOUGH_CELLS // len(domain.cells), FEWEST_MODELS), MOST_MODELS)
+        most = min(max(ENOUGH_CELLS // items[t], FEWEST_MODELS), MOST_MODELS)
         sample = spaced_sample(domain, everyone.mean[domain.models, t], most)
         rows = domain.models[sample]
         borrowed = everyone.part(rows, t).with_ridge(ridge[rows, t])
@@ -159,7 +165,6 @@ def judged_pooling(
     for t, verdict in zip(judged, found, strict=True):
         together[t], own[t] = verdict.gains
         correlation[t] = verdict.residuals.correlation
-    items = np.array([len(domain.cells) for domain in domains])
     alone = better_alone(together, own, unit, correlation, items)
     return alone, ~alone & (together < unit)
 
@@ -178,10 +183,11 @@ def better_alone(
     correlation
         Of the residuals, see `SecondDimension`.
     items
-        How many the domain has.
+        How many the domain has that tell models apart.
     """
-    torn = (EDGE - LEEWAY / items) * own
-    margin = np.where(correlation > SEVERAL, torn, np.maximum(unit, EDGE * own))
+    torn = (correlation > SEVERAL) & (unit >= np.log(TRUSTED))
+    leaning = (EDGE - LEEWAY / np.maximum(items, 1)) * own
+    margin = np.where(torn, leaning, np.maximum(unit, EDGE * own))
     return np.asarray((own - together > margin) & (own > SUPPORT * unit))
 
 

@@ -205,6 +205,8 @@ def test_half_a_success_on_one_even_item():
             "folds 4: penalty 0.1 leaves nothing to cross-validate",
         ),
         ({"rank": 0}, "rank 0 is neither 'auto' nor a whole number from 1 up"),
+        ({"adapt": "no"}, "adapt 'no' is neither True nor False"),
+        ({"estimator": "joint", "penalties": "x"}, "penalties 'x'"),
         ({"estimator": "best"}, "estimator 'best' is not one of marginal, separate"),
         ({"tolerance": 0.0}, "tolerance 0.0 is not a number between 0 and 1"),
         ({"max_rounds": 0}, "max_rounds 0 is not a whole number from 1 up"),

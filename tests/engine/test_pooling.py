@@ -372,6 +372,23 @@ def test_the_doubt_speaks_for_the_own_trait_of_a_few_torn_items(
     assert found.tolist() == [alone]
 
 
+def test_a_few_models_do_not_tell_whether_items_are_torn():
+    gains = np.array([[100.0, 100.0], [95.0, 95.0]])
+    found = better_alone(*gains, np.log([99.0, 100.0]), np.full(2, 0.2), np.full(2, 10))
+    assert found.tolist() == [False, True]
+
+
+def test_constant_items_do_not_change_the_verdict():
+    verdicts = []
+    for constant in (0, 60):
+        blocks, trait = torn_domains()
+        blocks["torn"] = np.hstack([blocks["torn"], np.ones((len(trait), constant), np.int8)])
+        verdicts.append(fitted(blocks))
+    plain, padded = verdicts
+    assert plain.domains.loc["torn", "pooling"] == padded.domains.loc["torn", "pooling"]
+    np.testing.assert_allclose(means(plain, "torn"), means(padded, "torn"), atol=1e-6)
+
+
 @pytest.mark.data
 def test_real_domains_that_are_hard_to_tell_apart_converge(complete_models):
     rng = np.random.default_rng([7, 12])
