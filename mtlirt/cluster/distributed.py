@@ -270,9 +270,11 @@ class Cluster:
 
     def _threads(self) -> list[Home]:
         """The threads of all workers."""
+        counts: Mapping[str, int] = {}
         with asking():
-            wait_for_worker(self._client, ANOTHER_WORKER_SECONDS)
-            counts = self._client.nthreads()
+            while not counts:  # the last worker may be lost between the two questions
+                wait_for_worker(self._client, ANOTHER_WORKER_SECONDS)
+                counts = self._client.nthreads()
         return sorted_homes(
             Home(worker, thread) for worker, count in counts.items() for thread in range(count)
         )

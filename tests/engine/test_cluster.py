@@ -136,7 +136,8 @@ def test_nothing_piles_up_over_fifty_rounds(store):
         tasks, memory = [], []
 
         def watch(event):
-            tasks.append(client.run_on_scheduler(scheduler_tasks))
+            # what was let go of is still there until the scheduler hears of it
+            tasks.append(min(client.run_on_scheduler(scheduler_tasks) for _ in range(3)))
             memory.append(psutil.Process().memory_info().rss)
 
         options = {"estimator": "separate", "tolerance": 1e-300, "max_rounds": 50}
