@@ -16,6 +16,7 @@ from mtlirt.engine.guessing import read_guessing
 from mtlirt.errors import InputError
 from mtlirt.irt.blocks import BlockCounts, ResponseBlock, count_block, response_block
 from mtlirt.irt.kernels import Float
+from mtlirt.irt.traits import Cavity
 from mtlirt.responses.matrix import DomainResponses, Responses
 
 Index = npt.NDArray[np.intp]
@@ -71,6 +72,10 @@ class PlacedDomain:
     def models(self) -> Index:
         """Positions of all takers, in the order of the chunks."""
         return np.concatenate(self.takers) if self.takers else np.zeros(0, np.intp)
+
+    def parts(self, everyone: Cavity, t: int) -> list[Cavity]:
+        """Of a cavity of shape (models, domains), the takers' in one domain, by model chunk."""
+        return [everyone.part(rows, t) for rows in self.takers]
 
     @property
     def size(self) -> int:

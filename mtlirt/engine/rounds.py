@@ -199,29 +199,19 @@ def domain_calls(
 ) -> list[tuple[Any, ...]]:
     """The arguments of every domain's `domain_step` in a round."""
     ridged = priors.with_ridge(ridge)
-    guess = None
-    if not all(domain.one_curve for domain in domains):
-        guess = Cavity(*combined(ridged, state.precision - ridge, state.shift))
-    calls = []
-    for t, domain in enumerate(domains):
-        near = [] if domain.one_curve or guess is None else parts_of(guess, domain, t)
-        calls.append(
-            (
-                DomainTask.of(domain, state.held[t]),
-                state.items[t],
-                state.slope_priors[t],
-                parts_of(ridged, domain, t),
-                near,
-                repeats,
-                FITTING,
-            )
+    near = Cavity(*combined(ridged, state.precision - ridge, state.shift))
+    return [
+        (
+            DomainTask.of(domain, state.held[t]),
+            state.items[t],
+            state.slope_priors[t],
+            domain.parts(ridged, t),
+            [] if domain.one_curve else domain.parts(near, t),
+            repeats,
+            FITTING,
         )
-    return calls
-
-
-def parts_of(everyone: Cavity, domain: PlacedDomain, t: int) -> list[Cavity]:
-    """What concerns the takers of a domain, by model chunk."""
-    return [everyone.part(rows, t) for rows in domain.takers]
+        for t, domain in enumerate(domains)
+    ]
 
 
 def newly_flat(

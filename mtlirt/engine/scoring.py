@@ -113,7 +113,7 @@ def score_models(
     for number in range(MAX_SWEEPS):
         quadrature = SCORING if moved < NEAR else FITTING
         fresh_precision, fresh_shift, log_scales = work.sweep(
-            executor, everyone, precision, shift, estimate, quadrature
+            executor, everyone, Cavity(mean, variance), estimate, quadrature
         )
         share = 1.0 if number < DAMP_AFTER else 0.5
         precision = share * fresh_precision + (1.0 - share) * precision
@@ -186,39 +186,31 @@ class Frozen:
         self,
         executor: Executor,
         everyone: Cavity,
-        precision: Float,
-        shift: Float,
+        near: Cavity,
         estimate: Estimate,
         quadrature: Quadrature,
     ) -> tuple[Float, Float, float]:
-        """New sites of all domains under their cavities: precisions, shifts, sum of log scales."""
-        taken = [
-            [everyone.part(rows, t) for rows in domain.takers]
-            for t, domain in zip(self.active, self.domains, strict=True)
-        ]
+        """New sites of all domains under their cavities: precisions, shifts, sum of log scales.
+
+        ``near`` are the posteriors with the last sites.
+        """
+        domains = list(zip(self.active, self.domains, strict=True))
+        taken = [domain.parts(everyone, t) for t, domain in domains]
         if estimate == "map":
             modal = [(part, c, TOLERANCE / 10) for part, c in zip(self.items, taken, strict=True)]
             sites = run_steps(executor, modal_step, self.domains, modal)
         else:
-            guesses = [
-                []
-                if domain.one_curve
-                else [
-                    Cavity(*combined(cavity, precision[rows, t], shift[rows, t]))
-                    for cavity, rows in zip(part, domain.takers, strict=True)
-                ]
-                for t, domain, part in zip(self.active, self.domains, taken, strict=True)
-            ]
+            guesses = [[] if domain.one_curve else domain.parts(near, t) for t, domain in domains]
             columns = zip(self.tasks, self.items, taken, guesses, self.known, strict=True)
             calls = [(*column, quadrature) for column in columns]
             sites = run_steps(executor, site_step, self.domains, calls)
-        fresh_precision, fresh_shift = np.zeros_like(precision), np.zeros_like(shift)
+        precision, shift = np.zeros_like(near.mean), np.zeros_like(near.mean)
         log_scales = 0.0
-        for t, domain, parts in zip(self.active, self.domains, sites, strict=True):
+        for (t, domain), parts in zip(domains, sites, strict=True):
             for rows, site in zip(domain.takers, parts, strict=True):
-                fresh_precision[rows, t], fresh_shift[rows, t] = site.precision, site.shift
+                precision[rows, t], shift[rows, t] = site.precision, site.shift
                 log_scales += float(site.log_scale.sum())
-        return fresh_precision, fresh_shift, log_scales
+        return precision, shift, log_scales
 
     def uncertainty(self, executor: Executor, covariances: Sequence[Float], mean: Float) -> Float:
         """Variance of the traits' scores from the items' uncertainty, (models, domains)."""
