@@ -7,10 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import cloudpickle
 import dask.array as da
+import numpy as np
+import numpy.typing as npt
+from distributed.protocol.pickle import dumps
 
 from mtlirt.cluster.local import Anew, computed
+
+Bytes = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
@@ -29,20 +33,21 @@ class Reference:
     position: int | None
 
 
-def packed(calls: Sequence[tuple[Any, ...]], size: int) -> list[bytes]:
+def packed(calls: Sequence[tuple[Any, ...]], size: int) -> list[Bytes]:
     """Arguments as bytes, in parts of at most so many, one at least.
 
-    Arrays come out of them writable, so that compiled functions meet one kind of array only.
+    Arrays come out of them writable, so that compiled functions meet one kind of array only. The
+    bytes themselves are in arrays, which Dask sends as they are: it would copy others many times.
     """
-    data = cloudpickle.dumps(calls, protocol=4)
+    data = np.frombuffer(dumps(calls, protocol=4), np.uint8)
     return [data[start : start + size] for start in range(0, len(data), size)]
 
 
 def run_calls(
-    function: Callable[..., Any], sent: bytes, parcels: Sequence[bytes], handed: Sequence[Any]
+    function: Callable[..., Any], sent: Bytes, parcels: Sequence[Bytes], handed: Sequence[Any]
 ) -> list[Any]:
     """Results of ``function(*call)`` for each of the packed calls, their references replaced."""
-    calls = pickle.loads(b"".join([sent, *parcels]))
+    calls = pickle.loads(np.concatenate([sent, *parcels]).data)
     return [function(*filled(call, handed)) for call in calls]
 
 
@@ -59,6 +64,6 @@ def filled(value: Any, handed: Sequence[Any]) -> Any:
     return value
 
 
-def parcel(part: bytes) -> bytes:
+def parcel(part: Bytes) -> Bytes:
     """A part of the arguments of another task; it has a task, so it is sent again where lost."""
     return part

@@ -15,7 +15,7 @@ from mtlirt.irt.curves import Items, Quadrature
 from mtlirt.irt.items import ItemUpdate, item_statistics, update_items
 from mtlirt.irt.kernels import Float
 from mtlirt.irt.slopes import SlopePrior
-from mtlirt.irt.traits import Cavity, Posterior, Site, site
+from mtlirt.irt.traits import Cavity, Message, Posterior, site
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class DomainUpdate:
 
     items: Items
     information: Float
-    sites: list[Site]
+    sites: list[Message]
     intercept_term: float
     log_normaliser: float
 
@@ -55,6 +55,11 @@ def intercept_term(successes: Float, attempts: Float, items: Items) -> float:
     """
     wrong = attempts - successes
     return float(successes @ items.intercept + wrong @ np.log1p(-items.guessing))
+
+
+def message(posterior: Posterior, cavity: Cavity) -> Message:
+    """The sites of some models; see `irt.traits.site`."""
+    return site(posterior, cavity).message
 
 
 def new_items(update: ItemUpdate) -> Items:
@@ -103,7 +108,7 @@ def domain_step(
             ],
         )
         before, parts = parts, executor.submit_all(new_items, [(update,) for update in updates])
-    sites = executor.submit_all(site, list(zip(posteriors, cavities, strict=True)))
+    sites = executor.submit_all(message, list(zip(posteriors, cavities, strict=True)))
     done: list[ItemUpdate] = executor.gather(updates)
     intercept_terms = executor.submit_all(
         intercept_term,

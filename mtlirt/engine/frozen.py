@@ -8,17 +8,20 @@ from typing import Any
 import numpy as np
 
 from mtlirt.cluster.executor import Executor
+from mtlirt.engine.domain import message
 from mtlirt.engine.placement import grid_of
 from mtlirt.engine.traits import DomainTask, FrozenParts, trait_step
+from mtlirt.irt.blocks import ResponseBlock
 from mtlirt.irt.curves import Items, Quadrature, covering_grid, item_reach
 from mtlirt.irt.kernels import Float
 from mtlirt.irt.traits import (
     Cavity,
-    Site,
+    Message,
+    WindowedSearch,
     masked_uncertainty,
     mode_site,
+    search_in,
     shared_uncertainty,
-    site,
 )
 
 
@@ -31,12 +34,40 @@ def site_step(
     guesses: Sequence[Cavity],
     known: FrozenParts,
     quadrature: Quadrature,
-) -> list[Site]:
+) -> list[Message]:
     """Sites of each model chunk at frozen items."""
     parts = [items.columns(part) for part in task.columns]
     traits = trait_step(executor, blocks, task, parts, cavities, guesses, quadrature, known)
     pairs = list(zip(traits.posteriors, cavities, strict=True))
-    return executor.gather(executor.submit_all(site, pairs))
+    return executor.gather(executor.submit_all(message, pairs))
+
+
+def windows_step(
+    executor: Executor,
+    blocks: Sequence[Sequence[Any]],
+    task: DomainTask,
+    items: Items,
+    cavities: Sequence[Cavity],
+    guesses: Sequence[Cavity],
+    known: FrozenParts,
+    quadrature: Quadrature,
+) -> FrozenParts:
+    """What is known of frozen items, with the windows of models that have a curve each.
+
+    Where the responses are kept, their curves are as well: steps under cavities that are not much
+    different then go over no responses.
+    """
+    parts = [items.columns(part) for part in task.columns]
+    traits = trait_step(executor, blocks, task, parts, cavities, guesses, quadrature, known)
+    searches = traits.searches
+    if not task.kept:
+        searches = executor.submit_all(same_windows, [(search,) for search in searches])
+    return known._replace(grid=traits.grid, searches=searches)
+
+
+def same_windows(search: WindowedSearch) -> WindowedSearch:
+    """A search that begins where another ended."""
+    return search_in(search.window)
 
 
 def uncertainty_step(
@@ -72,9 +103,14 @@ def modal_step(
     items: Items,
     cavities: Sequence[Cavity],
     tolerance: float,
-) -> list[Site]:
+) -> list[Message]:
     """Laplace sites of each model chunk; the domain's items must be one chunk."""
     calls = [
         (block, items, cavity, tolerance) for (block,), cavity in zip(blocks, cavities, strict=True)
     ]
-    return executor.gather(executor.submit_all(mode_site, calls))
+    return executor.gather(executor.submit_all(mode_message, calls))
+
+
+def mode_message(block: ResponseBlock, items: Items, cavity: Cavity, tolerance: float) -> Message:
+    """Laplace's sites of some models; see `irt.traits.mode_site`."""
+    return mode_site(block, items, cavity, tolerance).message

@@ -75,7 +75,7 @@ def shared_step(
     for t, (domain, update) in enumerate(zip(domains, updates, strict=True)):
         for rows, site in zip(domain.takers, update.sites, strict=True):
             precision[rows, t], shift[rows, t] = site.precision, site.shift
-            scales += float(site.log_scale.sum())
+            scales += site.log_scale
         scales += update.intercept_term
     precision += ridge
     if share < 1.0:

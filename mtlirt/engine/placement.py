@@ -53,6 +53,8 @@ class PlacedDomain:
         The items' known lower asymptotes, shape (items,).
     together
         Whether one task works on all blocks.
+    kept
+        Whether blocks are kept, not read again for every task.
     """
 
     name: str
@@ -67,6 +69,7 @@ class PlacedDomain:
     largest_attempts: float
     guessing: Float
     together: bool
+    kept: bool
 
     @property
     def models(self) -> Index:
@@ -193,7 +196,7 @@ def place(
             for rows, masks in zip(grids, there, strict=True)
         ]
     return [
-        placed_domain(executor, name, part, picked[name], guessing[name], *found)
+        placed_domain(executor, name, part, picked[name], guessing[name], keep, *found)
         for (name, part), *found in zip(data.items(), grids, counts, there, strict=True)
     ]
 
@@ -239,6 +242,7 @@ def placed_domain(
     data: DomainResponses,
     picked: Index | None,
     guessing: Float,
+    keep: bool,
     blocks: list[list[Any]],
     counts: list[list[BlockCounts]],
     there: list[npt.NDArray[np.bool_]],
@@ -247,6 +251,8 @@ def placed_domain(
 
     Parameters
     ----------
+    keep
+        Whether the blocks are kept.
     blocks, counts
         By model chunk and item chunk; counts are of all models.
     there
@@ -254,12 +260,12 @@ def placed_domain(
     """
     starts = np.cumsum([0, *data.array.chunks[0]])
     some = [k for k, mask in enumerate(there) if mask.any()]
-    kept = [blocks[k] for k in some]
+    of_takers = [blocks[k] for k in some]
     widths = data.array.chunks[1] if picked is None else (len(picked),)
     edges = np.cumsum([0, *widths])
     return PlacedDomain(
         name=name,
-        blocks=kept,
+        blocks=of_takers,
         takers=[np.flatnonzero(there[k]) + starts[k] for k in some],
         columns=[slice(a, b) for a, b in itertools.pairwise(edges)],
         **item_totals(counts),
@@ -267,7 +273,8 @@ def placed_domain(
         score=np.concatenate([sum(c.model_successes for c in row) for row in counts]),
         largest_attempts=max((c.largest_attempts for row in counts for c in row), default=1.0),
         guessing=guessing,
-        together=executor.together([block for row in kept for block in row]),
+        together=executor.together([block for row in of_takers for block in row]),
+        kept=keep,
     )
 
 
@@ -322,6 +329,7 @@ def untouched(name: str, models: int) -> PlacedDomain:
         largest_attempts=1.0,
         guessing=nothing,
         together=False,
+        kept=True,
     )
 
 

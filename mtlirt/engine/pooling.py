@@ -32,7 +32,7 @@ from mtlirt.irt.curves import FITTING, Items
 from mtlirt.irt.kernels import Float, column_products
 from mtlirt.irt.residuals import SecondDimension, second_dimension
 from mtlirt.irt.slopes import NO_PRIOR, SlopePrior, pooled_prior
-from mtlirt.irt.traits import Cavity, Site, combined
+from mtlirt.irt.traits import Cavity, Message, combined
 
 MOST_MODELS, FEWEST_MODELS, ENOUGH_CELLS = 1000, 300, 50_000
 """Models a domain is judged by: as many as give enough cells, within bounds; evenly spaced in the
@@ -44,7 +44,7 @@ FOLDS = 5
 FIRST_REPEATS, FOLD_REPEATS = 15, 4
 """Trait and item updates of the domain by itself, and again without each fold."""
 
-SUPPORT = 3.5
+SUPPORT = 7.0
 """A domain's own trait must gain so many times log(models) over no trait for its items to be found
 alone."""
 
@@ -302,7 +302,7 @@ def some_items(items: Items, keep: npt.NDArray[np.bool_]) -> Items:
 
 def refitted(
     block: ResponseBlock, items: Items, rival: Rival, repeats: int
-) -> tuple[Items, Float, Site]:
+) -> tuple[Items, Float, Message]:
     """Items of a block after trait and item updates in a rival's way; traits' means, and sites."""
     counts = count_block(block)
     task = DomainTask(
@@ -312,6 +312,7 @@ def refitted(
         np.zeros(len(items.slope), bool),
         counts.complete and not items.guessed,
         counts.largest_attempts,
+        kept=True,
     )
     cavity = [rival.cavity]
     update = domain_step(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from mtlirt.cluster.executor import Executor
 from mtlirt.engine.domain import intercept_term
 from mtlirt.engine.factors import cavities, takers_cavities
-from mtlirt.engine.frozen import modal_step, site_step, uncertainty_step
+from mtlirt.engine.frozen import modal_step, site_step, uncertainty_step, windows_step
 from mtlirt.engine.placement import PlacedDomain, taken_domains
 from mtlirt.engine.steps import run_steps, start_steps
 from mtlirt.engine.traits import DomainTask, frozen_parts
@@ -88,8 +88,9 @@ def score_models(
     Notes
     -----
     Every model's messages depend on its own responses alone, so a model gets the same score by
-    itself and in any batch. Cost of a sweep: models x domains x 20 exponentials where models
-    answered everything, else cells x nodes.
+    itself and in any batch. Cost of a sweep: models x domains x 20 exponentials. Where cells are
+    missing the first ones go over the responses, cells x nodes; the others over curves that were
+    kept, models x domains x 27 numbers in all (unless responses are not kept either).
     """
     shape = len(domains[0].answered), len(domains)
     precision, shift = start or (np.zeros(shape), np.zeros(shape))
@@ -109,9 +110,12 @@ def score_models(
 
     everyone, _ = heard()
     mean, variance = combined(everyone, precision, shift)
-    log_likelihood, moved = np.nan, np.inf
+    log_likelihood, moved, quadrature = np.nan, np.inf, FITTING
     for number in range(MAX_SWEEPS):
-        quadrature = SCORING if moved < NEAR else FITTING
+        if quadrature is FITTING and moved < NEAR:
+            quadrature = SCORING
+            if estimate == "eap":
+                work = work.with_windows(executor, everyone, Cavity(mean, variance), quadrature)
         fresh_precision, fresh_shift, log_scales = work.sweep(
             executor, everyone, Cavity(mean, variance), estimate, quadrature
         )
@@ -195,22 +199,41 @@ class Frozen:
         ``near`` are the posteriors with the last sites.
         """
         domains = list(zip(self.active, self.domains, strict=True))
-        taken = [domain.parts(everyone, t) for t, domain in domains]
         if estimate == "map":
+            taken = [domain.parts(everyone, t) for t, domain in domains]
             modal = [(part, c, TOLERANCE / 10) for part, c in zip(self.items, taken, strict=True)]
             sites = run_steps(executor, modal_step, self.domains, modal)
         else:
-            guesses = [[] if domain.one_curve else domain.parts(near, t) for t, domain in domains]
-            columns = zip(self.tasks, self.items, taken, guesses, self.known, strict=True)
-            calls = [(*column, quadrature) for column in columns]
+            calls = self._calls(everyone, near, quadrature)
             sites = run_steps(executor, site_step, self.domains, calls)
         precision, shift = np.zeros_like(near.mean), np.zeros_like(near.mean)
         log_scales = 0.0
         for (t, domain), parts in zip(domains, sites, strict=True):
             for rows, site in zip(domain.takers, parts, strict=True):
                 precision[rows, t], shift[rows, t] = site.precision, site.shift
-                log_scales += float(site.log_scale.sum())
+                log_scales += site.log_scale
         return precision, shift, log_scales
+
+    def with_windows(
+        self, executor: Executor, everyone: Cavity, near: Cavity, quadrature: Quadrature
+    ) -> Frozen:
+        """Also knowing the windows of models that have a curve each; see `windows_step`."""
+        calls = self._calls(everyone, near, quadrature)
+        own = [k for k, domain in enumerate(self.domains) if not domain.one_curve]
+        domains = [self.domains[k] for k in own]
+        found = start_steps(executor, windows_step, domains, [calls[k] for k in own])
+        known = dict(zip(own, found, strict=True))
+        return replace(self, known=[known.get(k, now) for k, now in enumerate(self.known)])
+
+    def _calls(
+        self, everyone: Cavity, near: Cavity, quadrature: Quadrature
+    ) -> list[tuple[Any, ...]]:
+        """The arguments of every domain's `site_step`."""
+        domains = list(zip(self.active, self.domains, strict=True))
+        taken = [domain.parts(everyone, t) for t, domain in domains]
+        guesses = [[] if domain.one_curve else domain.parts(near, t) for t, domain in domains]
+        columns = zip(self.tasks, self.items, taken, guesses, self.known, strict=True)
+        return [(*column, quadrature) for column in columns]
 
     def uncertainty(self, executor: Executor, covariances: Sequence[Float], mean: Float) -> Float:
         """Variance of the traits' scores from the items' uncertainty, (models, domains)."""

@@ -11,18 +11,18 @@ import numpy.typing as npt
 
 from mtlirt.cluster.executor import Executor
 from mtlirt.engine.placement import PlacedDomain, grid_of
-from mtlirt.irt.blocks import ResponseBlock
-from mtlirt.irt.curves import Grid, Items, Quadrature, item_reach, shared_curve, trait_grid
+from mtlirt.irt.curves import Items, Quadrature, item_reach, shared_curve, trait_grid
 from mtlirt.irt.kernels import Float
 from mtlirt.irt.traits import (
     Cavity,
     Posterior,
     WindowedSearch,
+    asked_curves,
+    search_again,
     search_windows,
     shared_curve_posterior,
     start_windows,
     trait_score,
-    window_curves,
 )
 
 
@@ -42,6 +42,8 @@ class DomainTask:
         See `PlacedDomain.one_curve`.
     largest_attempts
         Most attempts behind any cell.
+    kept
+        See `PlacedDomain.kept`.
     """
 
     columns: list[slice]
@@ -50,6 +52,7 @@ class DomainTask:
     held: npt.NDArray[np.bool_]
     one_curve: bool
     largest_attempts: float
+    kept: bool
 
     @classmethod
     def of(cls, domain: PlacedDomain, held: npt.NDArray[np.bool_]) -> DomainTask:
@@ -61,6 +64,7 @@ class DomainTask:
             held,
             domain.one_curve,
             domain.largest_attempts,
+            domain.kept,
         )
 
     def guessed(self, items: Items) -> list[bool]:
@@ -79,19 +83,28 @@ class FrozenParts(NamedTuple):
         Handles of `item_reach`, by item chunk.
     least_variance
         See `irt.curves.trait_grid`.
+    grid, searches
+        Of an earlier `TraitUpdate`, whose windows serve again, and its curves where responses are
+        kept; None if there is none.
     """
 
     scores: list[list[Any]]
     reach: list[Any]
     least_variance: float | None
+    grid: Any = None
+    searches: list[Any] | None = None
 
 
 @dataclass(frozen=True)
 class TraitUpdate:
-    """Handles of the posteriors of each model chunk, and of the grid they were taken on."""
+    """Handles of the posteriors of each model chunk, and of the grid they were taken on.
+
+    ``searches`` are those that found them; none where all models share one curve.
+    """
 
     posteriors: list[Any]
     grid: Any
+    searches: list[Any]
 
 
 def trait_step(
@@ -121,18 +134,30 @@ def trait_step(
     if frozen is None:
         frozen = frozen_parts(executor, blocks, task, items, None)
     scores = frozen.scores
-    grid = executor.submit(
-        trait_grid, frozen.reach, list(cavities), quadrature, frozen.least_variance
-    )
+    grid = frozen.grid
+    if grid is None:
+        reach, least = frozen.reach, frozen.least_variance
+        grid = executor.submit(trait_grid, reach, list(cavities), quadrature, least)
     if task.one_curve:
         curves = executor.submit_all(shared_curve, [(part, grid) for part in items])
         calls = [
             (list(row), curves, cavity, grid, quadrature)
             for row, cavity in zip(scores, cavities, strict=True)
         ]
-        return TraitUpdate(executor.submit_all(shared_curve_posterior, calls), grid)
-    searches = executor.submit_all(start_windows, [(guess, grid, quadrature) for guess in guesses])
+        return TraitUpdate(executor.submit_all(shared_curve_posterior, calls), grid, [])
+    if frozen.searches is None:
+        starts = [(guess, grid, quadrature) for guess in guesses]
+        searches = executor.submit_all(start_windows, starts)
+    else:
+        searches = list(frozen.searches)
     unsettled = list(range(len(searches)))
+    if frozen.searches is not None and task.kept:
+        again = [
+            (search, list(row), cavity, grid, quadrature)
+            for search, row, cavity in zip(frozen.searches, scores, cavities, strict=True)
+        ]
+        searches = executor.submit_all(search_again, again)
+        unsettled = unsettled_searches(executor, searches)
     while unsettled:
         asked = [
             (block, part, grid, searches[i])
@@ -146,12 +171,15 @@ def trait_step(
         ]
         for i, search in zip(unsettled, executor.submit_all(search_windows, steps), strict=True):
             searches[i] = search
-        left = executor.gather(
-            executor.submit_all(count_unsettled, [(searches[i],) for i in unsettled])
-        )
-        unsettled = [i for i, count in zip(unsettled, left, strict=True) if count]
+        unsettled = unsettled_searches(executor, searches)
     found = executor.submit_all(found_posterior, [(search,) for search in searches])
-    return TraitUpdate(found, grid)
+    return TraitUpdate(found, grid, searches)
+
+
+def unsettled_searches(executor: Executor, searches: Sequence[Any]) -> list[int]:
+    """Positions of the searches that have models to settle."""
+    left = executor.gather(executor.submit_all(count_unsettled, [(each,) for each in searches]))
+    return [i for i, count in enumerate(left) if count]
 
 
 def frozen_parts(
@@ -166,11 +194,6 @@ def frozen_parts(
     scores = grid_of(executor.submit_all(trait_score, pairs), len(items))
     reach = executor.submit_all(item_reach, [(part, task.largest_attempts) for part in items])
     return FrozenParts(scores, reach, least_variance)
-
-
-def asked_curves(block: ResponseBlock, items: Items, grid: Grid, search: WindowedSearch) -> Float:
-    """The curves of one block at the windows that a search wants evaluated."""
-    return window_curves(block, items, grid, search.asked)
 
 
 def count_unsettled(search: WindowedSearch) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mtlirt.irt import kernels
+from mtlirt.irt import cells
 from mtlirt.irt.kernels import Float
 
 ONE_ATTEMPT = np.zeros((0, 0), np.float32)
@@ -111,6 +111,6 @@ def response_block(
 
 def count_block(block: ResponseBlock) -> BlockCounts:
     """Count a block in one pass."""
-    counts = kernels.answer_counts(block.responses, block.weight)
+    counts = cells.answer_counts(block.responses, block.weight)
     largest = float(block.weight.max()) if block.weight.size else 1.0
     return BlockCounts(*counts, largest_attempts=largest)

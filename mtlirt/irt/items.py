@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mtlirt.irt import kernels
+from mtlirt.irt import cells, kernels
 from mtlirt.irt.blocks import ResponseBlock
 from mtlirt.irt.curves import Grid, Items
 from mtlirt.irt.kernels import Float
@@ -110,7 +110,7 @@ def item_statistics(
         return ItemStatistics(products, posterior.density[:, None])
 
     def histogram(successes: bool) -> Float:
-        return kernels.masked_histogram(
+        return cells.masked_histogram(
             block.responses,
             block.weight,
             successes,

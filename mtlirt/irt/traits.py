@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from mtlirt.irt import kernels
+from mtlirt.irt import cells, kernels
 from mtlirt.irt.blocks import ResponseBlock
 from mtlirt.irt.curves import Grid, Items, Quadrature, log_guessing, logit_information
 from mtlirt.irt.kernels import Float
 
 Index = npt.NDArray[np.int64]
+T = TypeVar("T", bound=np.generic)
 
 
 class Window(NamedTuple):
@@ -27,6 +28,10 @@ class Window(NamedTuple):
     start: Index
     stride: Index
     nodes: Index
+
+    def rows(self, some: Index) -> Window:
+        """Those of some models."""
+        return Window(self.start[some], self.stride[some], self.nodes[some])
 
 
 class Cavity(NamedTuple):
@@ -78,6 +83,19 @@ class Site:
     precision: Float
     shift: Float
     log_scale: Float
+
+    @property
+    def message(self) -> Message:
+        """What the other domains need of it."""
+        return Message(self.precision, self.shift, float(self.log_scale.sum()))
+
+
+class Message(NamedTuple):
+    """Sites of some models, with the sum of their log scales."""
+
+    precision: Float
+    shift: Float
+    log_scale: float
 
 
 def trait_score(block: ResponseBlock, items: Items) -> Float:
@@ -132,16 +150,17 @@ class WindowedSearch:
 
     ``settled`` models are done; the window of the others is to be evaluated next. With guessing
     a posterior may have a second mode: it is seen unless the density falls by exp(-depth) before.
+
+    Attributes
+    ----------
+    curves
+        Of the settled models on their windows, shape (models, nodes).
     """
 
     posterior: Posterior
     window: Window
     settled: npt.NDArray[np.bool_]
-
-    @property
-    def asked(self) -> Window:
-        """The windows to evaluate: those of the unsettled models."""
-        return self.window._replace(nodes=np.where(self.settled, 0, self.window.nodes))
+    curves: Float
 
     @property
     def unsettled(self) -> int:
@@ -158,10 +177,23 @@ def start_windows(guess: Cavity | Posterior, grid: Grid, quadrature: Quadrature)
     stride = np.minimum(stride, np.minimum(middle, grid.count - 1 - middle))
     before = np.minimum(half, middle // stride)
     after = np.minimum(half, (grid.count - 1 - middle) // stride)
-    window = Window(middle - before * stride, stride, before + after + 1)
-    nothing = np.zeros(len(mean))
-    empty = Posterior(nothing, nothing, nothing, np.zeros((len(mean), 0)), window)
-    return WindowedSearch(empty, window, np.zeros(len(mean), bool))
+    return search_in(Window(middle - before * stride, stride, before + after + 1))
+
+
+def search_in(window: Window) -> WindowedSearch:
+    """A search that begins in some windows."""
+    models = len(window.nodes)
+    nothing, no_nodes = np.zeros(models), np.zeros((models, 0))
+    empty = Posterior(nothing, nothing, nothing, no_nodes, window)
+    return WindowedSearch(empty, window, np.zeros(models, bool), no_nodes)
+
+
+def asked_curves(block: ResponseBlock, items: Items, grid: Grid, search: WindowedSearch) -> Float:
+    """`window_curves` of the models that a search has not settled."""
+    left = np.flatnonzero(~search.settled)
+    if len(left) == len(search.settled):
+        return window_curves(block, items, grid, search.window)
+    return window_curves(block.take(left), items, grid, search.window.rows(left))
 
 
 def window_curves(block: ResponseBlock, items: Items, grid: Grid, window: Window) -> Float:
@@ -173,17 +205,16 @@ def window_curves(block: ResponseBlock, items: Items, grid: Grid, window: Window
     out = np.zeros((len(window.nodes), int(window.nodes.max(initial=0))))
     if not out.size:
         return out
-    asked = window.nodes > 0
-    low = int(window.start[asked].min())
-    high = int((window.start + window.stride * (window.nodes - 1))[asked].max())
+    low = int(window.start.min())
+    high = int((window.start + window.stride * (window.nodes - 1)).max())
     place = grid.first + low, high - low + 1, grid.step
     window = window._replace(start=window.start - low)
     table = kernels.softplus_table(items.slope, items.intercept, *place)
-    kernels.masked_curves(block.responses, block.weight, False, table, *window, out)
+    cells.masked_curves(block.responses, block.weight, False, table, *window, out)
     if items.guessed:
         shift = log_guessing(items.guessing) - items.intercept
         gain = -kernels.softplus_table(-items.slope, shift, *place)
-        kernels.masked_curves(block.responses, block.weight, True, gain, *window, out)
+        cells.masked_curves(block.responses, block.weight, True, gain, *window, out)
     return out
 
 
@@ -195,17 +226,43 @@ def search_windows(
     grid: Grid,
     quadrature: Quadrature,
 ) -> WindowedSearch:
-    """One step of the search: integrate where the window holds the posterior, else move it."""
-    curve = kernels.added(curves)
-    window = Window(*(part.copy() for part in search.window))
-    before = search.posterior
-    mean, variance = before.mean.copy(), before.variance.copy()
-    log_normaliser, settled = before.log_normaliser.copy(), search.settled.copy()
-    width = max(curve.shape[1], before.density.shape[1])
-    density = np.zeros((len(mean), width))
-    density[:, : before.density.shape[1]] = before.density
+    """One step of the search: integrate where the window holds the posterior, else move it.
+
+    Parameters
+    ----------
+    curves
+        `asked_curves` of each item chunk.
+    """
+    score, curve, left = kernels.added(scores), kernels.added(curves), ~search.settled
+    if left.all():
+        return integrated(search.window, score, curve, cavity, grid, quadrature)
+    rows = np.flatnonzero(left)
+    some = Cavity(cavity.mean[rows], cavity.variance[rows])
+    found = integrated(search.window.rows(rows), score[rows], curve, some, grid, quadrature)
+    return merged(search, rows, found)
+
+
+def search_again(
+    search: WindowedSearch,
+    scores: Sequence[Float],
+    cavity: Cavity,
+    grid: Grid,
+    quadrature: Quadrature,
+) -> WindowedSearch:
+    """A finished search taken up under another cavity, on the curves that it ended with."""
+    score = kernels.added(scores)
+    return integrated(search.window, score, search.curves, cavity, grid, quadrature)
+
+
+def integrated(
+    window: Window, score: Float, curve: Float, cavity: Cavity, grid: Grid, quadrature: Quadrature
+) -> WindowedSearch:
+    """Posteriors of the models whose windows hold them, and better windows of the others."""
+    window = Window(*(part.copy() for part in window))
+    mean, variance, log_normaliser = np.zeros((3, len(score)))
+    settled, density = np.zeros(len(score), bool), np.zeros(curve.shape)
     kernels.own_curve_posteriors(
-        kernels.added(scores),
+        score,
         curve,
         grid.first,
         grid.count,
@@ -220,9 +277,35 @@ def search_windows(
         log_normaliser,
         density,
     )
-    return WindowedSearch(
-        Posterior(mean, variance, log_normaliser, density, window), window, settled
+    posterior = Posterior(mean, variance, log_normaliser, density, window)
+    return WindowedSearch(posterior, window, settled, curve)
+
+
+def merged(search: WindowedSearch, rows: Index, found: WindowedSearch) -> WindowedSearch:
+    """The search with what was found of the models at some rows."""
+
+    def put(everyone: npt.NDArray[T], some: npt.NDArray[T]) -> npt.NDArray[T]:
+        out = everyone.copy()
+        out[rows] = some
+        return out
+
+    def put_nodes(everyone: Float, some: Float) -> Float:
+        out = np.zeros((len(everyone), max(everyone.shape[1], some.shape[1])))
+        out[:, : everyone.shape[1]] = everyone
+        out[rows, : some.shape[1]] = some
+        return out
+
+    before, after = search.posterior, found.posterior
+    window = Window(*map(put, search.window, found.window))
+    posterior = Posterior(
+        put(before.mean, after.mean),
+        put(before.variance, after.variance),
+        put(before.log_normaliser, after.log_normaliser),
+        put_nodes(before.density, after.density),
+        window,
     )
+    curves = put_nodes(search.curves, found.curves)
+    return WindowedSearch(posterior, window, put(search.settled, found.settled), curves)
 
 
 def site(posterior: Posterior, cavity: Cavity) -> Site:
@@ -262,7 +345,7 @@ def mode_site(block: ResponseBlock, items: Items, cavity: Cavity, tolerance: flo
     Its precision is the expected information, which with guessing is not the curvature.
     """
     mode, information = (np.empty(len(cavity.mean)) for _ in range(2))
-    kernels.trait_modes(
+    cells.trait_modes(
         block.responses,
         block.weight,
         *items,
@@ -320,7 +403,7 @@ def masked_uncertainty(
     noise, drift = score_variance(items, covariance, grid)
     window = start, np.ones_like(start), two
     for weight, table in ((block.weight, noise), (block.weight**2, drift)):
-        kernels.masked_curves(block.responses, weight, False, table, *window, ends)
+        cells.masked_curves(block.responses, weight, False, table, *window, ends)
     share = place - start
     return np.asarray((1.0 - share) * ends[:, 0] + share * ends[:, 1])
 

@@ -10,7 +10,14 @@ from mtlirt.irt.blocks import response_block
 from mtlirt.irt.curves import FITTING, Items, item_reach, trait_grid
 from mtlirt.irt.items import item_statistics
 from mtlirt.irt.kernels import column_products
-from mtlirt.irt.traits import Cavity, search_windows, start_windows, trait_score, window_curves
+from mtlirt.irt.traits import (
+    Cavity,
+    asked_curves,
+    search_windows,
+    start_windows,
+    trait_score,
+    window_curves,
+)
 
 TITLE = "One pass over all responses"
 
@@ -43,7 +50,7 @@ def masked_calls(drawn):
         score = trait_score(read, items)
         search = start_windows(cavity, grid, FITTING)
         while search.unsettled:
-            found = window_curves(read, items, grid, search.asked)
+            found = asked_curves(read, items, grid, search)
             search = search_windows(search, [score], [found], cavity, grid, FITTING)
         curves.append(partial(window_curves, read, items, grid, search.window))
         histograms.append(partial(item_statistics, read, search.posterior, grid))

@@ -358,8 +358,8 @@ def shortfall(blocks, items, splits):
         (102.0, 100.0, 0.09, 30, True),
         (103.0, 100.0, 0.09, 30, False),
         (94.0, 100.0, 0.09, 300, False),
-        (0.0, 24.0, 0.0, 10, False),  # less than 3.5 log(models) over no trait
-        (0.0, 25.0, 0.0, 10, True),
+        (0.0, 48.0, 0.0, 10, False),  # less than 7 log(models) over no trait
+        (0.0, 49.0, 0.0, 10, True),
         (-1.0, 5.0, 0.0, 10, False),
         (np.nan, np.nan, 0.09, 10, False),
     ],

@@ -110,7 +110,7 @@ def windowed_posterior(grid_for):
         for _ in range(60):
             if not search.unsettled:
                 return search.posterior, grid
-            curves = traits.window_curves(block, items, grid, search.asked)
+            curves = traits.asked_curves(block, items, grid, search)
             search = traits.search_windows(search, [score], [curves], cavity, grid, quadrature)
         raise AssertionError(f"{search.unsettled} windows still move after 60 steps")
 

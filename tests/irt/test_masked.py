@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mtlirt.irt import kernels
+from mtlirt.irt import cells, kernels
 
 MODELS, ITEMS, COUNT = 30, 40, 25
 RNG_SEED = 7
@@ -37,7 +37,7 @@ def test_curves_are_sums_over_the_cells_that_count(kind, successes):
     start, stride, nodes = windows()
     table = np.random.default_rng(3).normal(size=(COUNT, ITEMS))
     out = np.ones((MODELS, 8))
-    kernels.masked_curves(responses, weight, successes, table, start, stride, nodes, out)
+    cells.masked_curves(responses, weight, successes, table, start, stride, nodes, out)
     counts = right if successes else attempts
     for i in range(MODELS):
         points = start[i] + stride[i] * np.arange(nodes[i])
@@ -51,7 +51,7 @@ def test_histograms_are_densities_of_those_who_answered(kind, successes):
     responses, weight, attempts, right = draw(kind)
     start, stride, nodes = windows()
     density = np.random.default_rng(4).random((MODELS, 8))
-    found = kernels.masked_histogram(
+    found = cells.masked_histogram(
         responses, weight, successes, density, start, stride, nodes, COUNT
     )
     counts, expected = right if successes else attempts, np.zeros((COUNT, ITEMS))

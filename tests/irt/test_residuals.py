@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mtlirt.irt.blocks import ResponseBlock, response_block
+from mtlirt.irt.cells import standard_residuals
 from mtlirt.irt.curves import Items, probability
 from mtlirt.irt.residuals import second_dimension
 
@@ -72,3 +73,25 @@ def test_items_that_all_pass_as_expected_count_for_nothing():
     responses = np.array([[1, 1, 0], [1, 0, 1], [1, 1, 1], [1, 0, 0]], np.int8)
     found = second_dimension(response_block(responses), items, np.zeros(4))
     np.testing.assert_allclose(found.ratio, 1.0 / (1 + np.sqrt(3 / 4)) ** 2)
+
+
+@pytest.mark.parametrize("kind", ["single", "missing", "trials"])
+def test_standard_residuals_are_what_the_responses_exceed_their_expectation_by(truth, kind):
+    items, traits, uniform = truth
+    expected = probability(traits[:, None], *items)
+    there = np.random.default_rng(5).random(uniform.shape) < (1.0 if kind == "single" else 0.7)
+    attempts = there * (3.0 if kind == "trials" else 1.0)
+    successes = there * (uniform < expected) * (2.0 if kind == "trials" else 1.0)
+    there[:, 0] = False
+    attempts[:, 0] = successes[:, 0] = 0.0
+    block = (
+        ResponseBlock(successes.astype(np.float32), attempts.astype(np.float32))
+        if kind == "trials"
+        else response_block(np.where(there, successes, -1).astype(np.int8))
+    )
+    residuals = successes - attempts * expected
+    length = np.sqrt((residuals**2).sum(axis=0))
+    length[0] = 1.0
+    found = standard_residuals(block.responses, block.weight, *items, traits)
+    np.testing.assert_allclose(found, residuals / length, atol=1e-12)
+    assert (found[:, 0] == 0.0).all()

@@ -6,16 +6,22 @@ from scipy.integrate import quad
 from scipy.special import expit
 
 from mtlirt.irt.blocks import response_block
-from mtlirt.irt.curves import FITTING, SCORING, Items
+from mtlirt.irt.curves import FITTING, SCORING, Items, item_reach, trait_grid
 from mtlirt.irt.items import item_statistics
 from mtlirt.irt.traits import (
     Cavity,
     Posterior,
     Site,
+    asked_curves,
     combined,
     log_gaussian_integral,
     mode_site,
+    search_again,
+    search_in,
+    search_windows,
     site,
+    start_windows,
+    trait_score,
 )
 
 MOMENTS = ("mean", "variance", "log_normaliser")
@@ -329,3 +335,31 @@ def test_a_model_without_answers_keeps_its_cavity():
     found = mode_site(block, Items.plain(np.ones(3), np.zeros(3)), cavity, 1e-12)
     assert isinstance(found, Site)
     np.testing.assert_array_equal([found.precision[0], found.shift[0]], [0.0, 0.0])
+
+
+@pytest.mark.parametrize("moved", [0.0, 0.01, 2.0])
+def test_a_finished_search_serves_under_another_cavity(moved, random_items, dense_posteriors):
+    items = random_items(120, seed=9)
+    responses = scattered(items, np.array([0.0, 0.0, 0.5, -2.0, 2.5]), 0.3, seed=2)
+    block = response_block(responses)
+    other = Cavity(CAVITIES.mean + moved, CAVITIES.variance / (1.0 + moved))
+    grid = trait_grid([item_reach(items, 1.0)], [CAVITIES, other], SCORING)
+    score = trait_score(block, items)
+
+    def finished(search, cavity):
+        evaluated = 0
+        while search.unsettled:
+            curves = asked_curves(block, items, grid, search)
+            evaluated += curves.size
+            search = search_windows(search, [score], [curves], cavity, grid, SCORING)
+        return search, evaluated
+
+    first, _ = finished(start_windows(CAVITIES, grid, SCORING), CAVITIES)
+    again, evaluated = finished(search_again(first, [score], other, grid, SCORING), other)
+    if moved < 1.0:
+        assert evaluated == 0
+    truth = dense_posteriors(responses == 1, responses >= 0, items, other, 1_001)
+    assert_moments(again.posterior, truth, CLOSE[SCORING])
+    anew, _ = finished(search_in(first.window), other)
+    for name in ("mean", "variance", "log_normaliser"):
+        assert (getattr(anew.posterior, name) == getattr(again.posterior, name)).all()
