@@ -16,11 +16,10 @@ from mtlirt.irt.curves import Items, Quadrature, covering_grid, item_reach
 from mtlirt.irt.kernels import Float
 from mtlirt.irt.traits import (
     Cavity,
+    KnownCurves,
     Message,
-    WindowedSearch,
     masked_uncertainty,
     mode_site,
-    search_in,
     shared_uncertainty,
 )
 
@@ -42,7 +41,7 @@ def site_step(
     return executor.gather(executor.submit_all(message, pairs))
 
 
-def windows_step(
+def curves_step(
     executor: Executor,
     blocks: Sequence[Sequence[Any]],
     task: DomainTask,
@@ -51,23 +50,17 @@ def windows_step(
     guesses: Sequence[Cavity],
     known: FrozenParts,
     quadrature: Quadrature,
+    keep: bool,
 ) -> FrozenParts:
     """What is known of frozen items, with the windows of models that have a curve each.
 
-    Where the responses are kept, their curves are as well: steps under cavities that are not much
-    different then go over no responses.
+    Where the curves are kept too, steps under cavities that are not much different go over no
+    responses.
     """
     parts = [items.columns(part) for part in task.columns]
     traits = trait_step(executor, blocks, task, parts, cavities, guesses, quadrature, known)
-    searches = traits.searches
-    if not task.kept:
-        searches = executor.submit_all(same_windows, [(search,) for search in searches])
-    return known._replace(grid=traits.grid, searches=searches)
-
-
-def same_windows(search: WindowedSearch) -> WindowedSearch:
-    """A search that begins where another ended."""
-    return search_in(search.window)
+    calls = [(search, keep) for search in traits.searches]
+    return known._replace(grid=traits.grid, known=executor.submit_all(KnownCurves.of, calls))
 
 
 def uncertainty_step(

@@ -312,7 +312,6 @@ def refitted(
         np.zeros(len(items.slope), bool),
         counts.complete and not items.guessed,
         counts.largest_attempts,
-        kept=True,
     )
     cavity = [rival.cavity]
     update = domain_step(

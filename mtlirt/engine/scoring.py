@@ -12,7 +12,7 @@ import numpy.typing as npt
 from mtlirt.cluster.executor import Executor
 from mtlirt.engine.domain import intercept_term
 from mtlirt.engine.factors import cavities, takers_cavities
-from mtlirt.engine.frozen import modal_step, site_step, uncertainty_step, windows_step
+from mtlirt.engine.frozen import curves_step, modal_step, site_step, uncertainty_step
 from mtlirt.engine.placement import PlacedDomain, taken_domains
 from mtlirt.engine.steps import run_steps, start_steps
 from mtlirt.engine.traits import DomainTask, frozen_parts
@@ -115,7 +115,7 @@ def score_models(
         if quadrature is FITTING and moved < NEAR:
             quadrature = SCORING
             if estimate == "eap":
-                work = work.with_windows(executor, everyone, Cavity(mean, variance), quadrature)
+                work = work.with_curves(executor, everyone, Cavity(mean, variance), quadrature)
         fresh_precision, fresh_shift, log_scales = work.sweep(
             executor, everyone, Cavity(mean, variance), estimate, quadrature
         )
@@ -214,15 +214,18 @@ class Frozen:
                 log_scales += site.log_scale
         return precision, shift, log_scales
 
-    def with_windows(
+    def with_curves(
         self, executor: Executor, everyone: Cavity, near: Cavity, quadrature: Quadrature
     ) -> Frozen:
-        """Also knowing the windows of models that have a curve each; see `windows_step`."""
+        """Also knowing the curves of models that have one each; see `curves_step`.
+
+        They are kept where the responses are.
+        """
         calls = self._calls(everyone, near, quadrature)
         own = [k for k, domain in enumerate(self.domains) if not domain.one_curve]
         domains = [self.domains[k] for k in own]
-        found = start_steps(executor, windows_step, domains, [calls[k] for k in own])
-        known = dict(zip(own, found, strict=True))
+        each = [(*calls[k], self.domains[k].kept) for k in own]
+        known = dict(zip(own, start_steps(executor, curves_step, domains, each), strict=True))
         return replace(self, known=[known.get(k, now) for k, now in enumerate(self.known)])
 
     def _calls(

@@ -42,8 +42,6 @@ class DomainTask:
         See `PlacedDomain.one_curve`.
     largest_attempts
         Most attempts behind any cell.
-    kept
-        See `PlacedDomain.kept`.
     """
 
     columns: list[slice]
@@ -52,7 +50,6 @@ class DomainTask:
     held: npt.NDArray[np.bool_]
     one_curve: bool
     largest_attempts: float
-    kept: bool
 
     @classmethod
     def of(cls, domain: PlacedDomain, held: npt.NDArray[np.bool_]) -> DomainTask:
@@ -64,7 +61,6 @@ class DomainTask:
             held,
             domain.one_curve,
             domain.largest_attempts,
-            domain.kept,
         )
 
     def guessed(self, items: Items) -> list[bool]:
@@ -83,16 +79,16 @@ class FrozenParts(NamedTuple):
         Handles of `item_reach`, by item chunk.
     least_variance
         See `irt.curves.trait_grid`.
-    grid, searches
-        Of an earlier `TraitUpdate`, whose windows serve again, and its curves where responses are
-        kept; None if there is none.
+    grid, known
+        Of an earlier `TraitUpdate`: the grid, and `KnownCurves` of each model chunk; None if there
+        is none.
     """
 
     scores: list[list[Any]]
     reach: list[Any]
     least_variance: float | None
     grid: Any = None
-    searches: list[Any] | None = None
+    known: list[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -145,16 +141,14 @@ def trait_step(
             for row, cavity in zip(scores, cavities, strict=True)
         ]
         return TraitUpdate(executor.submit_all(shared_curve_posterior, calls), grid, [])
-    if frozen.searches is None:
+    if frozen.known is None:
         starts = [(guess, grid, quadrature) for guess in guesses]
         searches = executor.submit_all(start_windows, starts)
+        unsettled = list(range(len(searches)))
     else:
-        searches = list(frozen.searches)
-    unsettled = list(range(len(searches)))
-    if frozen.searches is not None and task.kept:
         again = [
-            (search, list(row), cavity, grid, quadrature)
-            for search, row, cavity in zip(frozen.searches, scores, cavities, strict=True)
+            (known, list(row), cavity, grid, quadrature)
+            for known, row, cavity in zip(frozen.known, scores, cavities, strict=True)
         ]
         searches = executor.submit_all(search_again, again)
         unsettled = unsettled_searches(executor, searches)

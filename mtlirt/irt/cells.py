@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from mtlirt.irt.kernels import Float, bounded_sigmoid, compiled, inlined, sigmoid
+from mtlirt.irt.kernels import LEAST, Float, bounded_sigmoid, compiled, fetch, inlined, sigmoid
 
 FEW = 8
 """Where fewer than one cell in so many counts, they are gone through one by one."""
@@ -17,6 +17,10 @@ FEW = 8
 LANES = 4
 """So many models with overlapping windows go over the items together: what the table holds is read
 once for all of them. The loops spell them out, so that the sums stay in registers."""
+
+STRIP_BYTES = 2**19
+"""Of the rows that are taken in the order of their windows: so many stay in the second cache, once
+they were fetched in the order of the memory."""
 
 
 @inlined
@@ -99,16 +103,18 @@ def answer_counts(
 
 @inlined
 def by_window(
+    begin: int,
+    end: int,
     start: npt.NDArray[np.int64],
     stride: npt.NDArray[np.int64],
     nodes: npt.NDArray[np.int64],
     count: int,
 ) -> npt.NDArray[np.int64]:
-    """The models in the order of their windows, those whose nodes can coincide together.
+    """The models begin .. end - 1 by their windows, those whose nodes can coincide together.
 
     Models with no nodes are left out.
     """
-    asked = np.nonzero(nodes)[0]
+    asked = begin + np.nonzero(nodes[begin:end])[0]
     key = np.empty(len(asked), np.int64)
     for m in range(len(asked)):
         i = asked[m]
@@ -171,51 +177,58 @@ def masked_curves(
     A cell counts as often as it was attempted or, if asked, passed. Models with no nodes are passed
     over. Cost: cells x nodes multiplications, of vectors of cells unless those that count are few.
     """
-    items, last = responses.shape[1], table.shape[0] - 1
-    order = by_window(start, stride, nodes, table.shape[0])
+    models, items = responses.shape
+    last = table.shape[0] - 1
     cells, which = np.empty((LANES, items)), np.empty(items + 1, np.uint64)
     cells0, cells1, cells2, cells3 = cells[0], cells[1], cells[2], cells[3]
     totals, offset = np.empty((2, LANES)), np.empty(LANES, np.int64)
-    position = 0
-    while position < len(order):
-        filled, there = next_lanes(
-            responses, weight, successes, order, position, start, stride, cells, which
-        )
-        lead = order[position]
-        step, low, high = stride[lead], start[lead], 0
-        for m in range(filled):
-            i = order[position + m]
-            high = max(high, start[i] + (nodes[i] - 1) * step)
-            offset[m] = (low - start[i]) // step
-        for row in range(low, high + 1, 2 * step):
-            far = min(row + step, last)
-            near0, near1, near2, near3 = 0.0, 0.0, 0.0, 0.0
-            far0, far1, far2, far3 = 0.0, 0.0, 0.0, 0.0
-            if there < items:
-                for m in range(there):
-                    j = which[m]
-                    near0 += cells0[j] * table[row, j]
-                    far0 += cells0[j] * table[far, j]
-            else:
-                for j in range(items):
-                    near0 += cells0[j] * table[row, j]
-                    near1 += cells1[j] * table[row, j]
-                    near2 += cells2[j] * table[row, j]
-                    near3 += cells3[j] * table[row, j]
-                    far0 += cells0[j] * table[far, j]
-                    far1 += cells1[j] * table[far, j]
-                    far2 += cells2[j] * table[far, j]
-                    far3 += cells3[j] * table[far, j]
-            totals[0, 0], totals[0, 1], totals[0, 2], totals[0, 3] = near0, near1, near2, near3
-            totals[1, 0], totals[1, 1], totals[1, 2], totals[1, 3] = far0, far1, far2, far3
+    rows = max(STRIP_BYTES // max(items * responses.itemsize, 1), 1)
+    for begin in range(0, models, rows):
+        end = min(begin + rows, models)
+        if fetch(responses, begin, end) < LEAST:
+            out[begin, 0] = np.nan
+        order = by_window(begin, end, start, stride, nodes, table.shape[0])
+        position = 0
+        while position < len(order):
+            filled, there = next_lanes(
+                responses, weight, successes, order, position, start, stride, cells, which
+            )
+            lead = order[position]
+            step, low, high = stride[lead], start[lead], 0
             for m in range(filled):
-                i, k = order[position + m], offset[m]
-                offset[m] += 2
-                if 0 <= k < nodes[i]:
-                    out[i, k] += totals[0, m]
-                if 0 <= k + 1 < nodes[i]:
-                    out[i, k + 1] += totals[1, m]
-        position += filled
+                i = order[position + m]
+                high = max(high, start[i] + (nodes[i] - 1) * step)
+                offset[m] = (low - start[i]) // step
+            pairs = (high - low) // (2 * step) + 1
+            for pair in range(pairs):
+                row = low + 2 * step * pair
+                far = min(row + step, last)
+                near0, near1, near2, near3 = 0.0, 0.0, 0.0, 0.0
+                far0, far1, far2, far3 = 0.0, 0.0, 0.0, 0.0
+                if there < items:
+                    for m in range(there):
+                        j = which[m]
+                        near0 += cells0[j] * table[row, j]
+                        far0 += cells0[j] * table[far, j]
+                else:
+                    for j in range(items):
+                        near0 += cells0[j] * table[row, j]
+                        near1 += cells1[j] * table[row, j]
+                        near2 += cells2[j] * table[row, j]
+                        near3 += cells3[j] * table[row, j]
+                        far0 += cells0[j] * table[far, j]
+                        far1 += cells1[j] * table[far, j]
+                        far2 += cells2[j] * table[far, j]
+                        far3 += cells3[j] * table[far, j]
+                totals[0, 0], totals[0, 1], totals[0, 2], totals[0, 3] = near0, near1, near2, near3
+                totals[1, 0], totals[1, 1], totals[1, 2], totals[1, 3] = far0, far1, far2, far3
+                for m in range(filled):
+                    i, k = order[position + m], offset[m] + 2 * pair
+                    if 0 <= k < nodes[i]:
+                        out[i, k] += totals[0, m]
+                    if 0 <= k + 1 < nodes[i]:
+                        out[i, k + 1] += totals[1, m]
+            position += filled
 
 
 @compiled
@@ -233,46 +246,55 @@ def masked_histogram(
 
     Cost: cells x nodes multiplications, of vectors of cells unless those that count are few.
     """
-    items, last = responses.shape[1], count - 1
-    order = by_window(start, stride, nodes, count)
+    models, items = responses.shape
+    last = count - 1
     cells, which = np.empty((LANES, items)), np.empty(items + 1, np.uint64)
     cells0, cells1, cells2, cells3 = cells[0], cells[1], cells[2], cells[3]
     shares, offset = np.empty((2, LANES)), np.empty(LANES, np.int64)
     out = np.zeros((count, items))
-    position = 0
-    while position < len(order):
-        filled, there = next_lanes(
-            responses, weight, successes, order, position, start, stride, cells, which
-        )
-        lead = order[position]
-        step, low, high = stride[lead], start[lead], 0
-        for m in range(filled):
-            i = order[position + m]
-            high = max(high, start[i] + (nodes[i] - 1) * step)
-            offset[m] = (low - start[i]) // step
-        for row in range(low, high + 1, 2 * step):
-            shares[:] = 0.0
+    rows = max(STRIP_BYTES // max(items * responses.itemsize, 1), 1)
+    for begin in range(0, models, rows):
+        end = min(begin + rows, models)
+        if fetch(responses, begin, end) < LEAST:
+            out[0, 0] = np.nan
+        order = by_window(begin, end, start, stride, nodes, count)
+        position = 0
+        while position < len(order):
+            filled, there = next_lanes(
+                responses, weight, successes, order, position, start, stride, cells, which
+            )
+            lead = order[position]
+            step, low, high = stride[lead], start[lead], 0
             for m in range(filled):
-                i, k = order[position + m], offset[m]
-                offset[m] += 2
-                if 0 <= k < nodes[i]:
-                    shares[0, m] = density[i, k]
-                if 0 <= k + 1 < nodes[i]:
-                    shares[1, m] = density[i, k + 1]
-            near0, near1, near2, near3 = shares[0, 0], shares[0, 1], shares[0, 2], shares[0, 3]
-            far0, far1, far2, far3 = shares[1, 0], shares[1, 1], shares[1, 2], shares[1, 3]
-            far = min(row + step, last)
-            if there < items:
-                for m in range(there):
-                    j = which[m]
-                    out[row, j] += cells0[j] * near0
-                    out[far, j] += cells0[j] * far0
-            else:
-                for j in range(items):
-                    cell0, cell1, cell2, cell3 = cells0[j], cells1[j], cells2[j], cells3[j]
-                    out[row, j] += (cell0 * near0 + cell1 * near1) + (cell2 * near2 + cell3 * near3)
-                    out[far, j] += (cell0 * far0 + cell1 * far1) + (cell2 * far2 + cell3 * far3)
-        position += filled
+                i = order[position + m]
+                high = max(high, start[i] + (nodes[i] - 1) * step)
+                offset[m] = (low - start[i]) // step
+            pairs = (high - low) // (2 * step) + 1
+            for pair in range(pairs):
+                row = low + 2 * step * pair
+                shares[:] = 0.0
+                for m in range(filled):
+                    i, k = order[position + m], offset[m] + 2 * pair
+                    if 0 <= k < nodes[i]:
+                        shares[0, m] = density[i, k]
+                    if 0 <= k + 1 < nodes[i]:
+                        shares[1, m] = density[i, k + 1]
+                near0, near1, near2, near3 = shares[0, 0], shares[0, 1], shares[0, 2], shares[0, 3]
+                far0, far1, far2, far3 = shares[1, 0], shares[1, 1], shares[1, 2], shares[1, 3]
+                far = min(row + step, last)
+                if there < items:
+                    for m in range(there):
+                        j = which[m]
+                        out[row, j] += cells0[j] * near0
+                        out[far, j] += cells0[j] * far0
+                else:
+                    for j in range(items):
+                        cell0, cell1, cell2, cell3 = cells0[j], cells1[j], cells2[j], cells3[j]
+                        out[row, j] += (cell0 * near0 + cell1 * near1) + (
+                            cell2 * near2 + cell3 * near3
+                        )
+                        out[far, j] += (cell0 * far0 + cell1 * far1) + (cell2 * far2 + cell3 * far3)
+            position += filled
     return out
 
 

@@ -242,16 +242,42 @@ def search_windows(
     return merged(search, rows, found)
 
 
+class KnownCurves(NamedTuple):
+    """What a finished search leaves to those at the same items.
+
+    Attributes
+    ----------
+    window
+        The windows it ended with.
+    values
+        The curves of all models on them, one after another; none where they are not kept.
+    """
+
+    window: Window
+    values: Float
+
+    @classmethod
+    def of(cls, search: WindowedSearch, keep: bool) -> KnownCurves:
+        """Those of a search."""
+        nodes = search.window.nodes
+        there = np.arange(search.curves.shape[1]) < nodes[:, None]
+        return cls(search.window, search.curves[there] if keep else np.zeros(0))
+
+
 def search_again(
-    search: WindowedSearch,
+    known: KnownCurves,
     scores: Sequence[Float],
     cavity: Cavity,
     grid: Grid,
     quadrature: Quadrature,
 ) -> WindowedSearch:
-    """A finished search taken up under another cavity, on the curves that it ended with."""
-    score = kernels.added(scores)
-    return integrated(search.window, score, search.curves, cavity, grid, quadrature)
+    """A search under another cavity on the curves of an earlier one, or in its windows."""
+    window, values = known
+    if not len(values):
+        return search_in(window)
+    curve = np.zeros((len(window.nodes), int(window.nodes.max())))
+    curve[np.arange(curve.shape[1]) < window.nodes[:, None]] = values
+    return integrated(window, kernels.added(scores), curve, cavity, grid, quadrature)
 
 
 def integrated(

@@ -10,6 +10,7 @@ from mtlirt.irt.curves import FITTING, SCORING, Items, item_reach, trait_grid
 from mtlirt.irt.items import item_statistics
 from mtlirt.irt.traits import (
     Cavity,
+    KnownCurves,
     Posterior,
     Site,
     asked_curves,
@@ -17,7 +18,6 @@ from mtlirt.irt.traits import (
     log_gaussian_integral,
     mode_site,
     search_again,
-    search_in,
     search_windows,
     site,
     start_windows,
@@ -355,11 +355,14 @@ def test_a_finished_search_serves_under_another_cavity(moved, random_items, dens
         return search, evaluated
 
     first, _ = finished(start_windows(CAVITIES, grid, SCORING), CAVITIES)
-    again, evaluated = finished(search_again(first, [score], other, grid, SCORING), other)
+    known = [KnownCurves.of(first, keep) for keep in (True, False)]
+    starts = [search_again(one, [score], other, grid, SCORING) for one in known]
+    again, evaluated = finished(starts[0], other)
     if moved < 1.0:
         assert evaluated == 0
     truth = dense_posteriors(responses == 1, responses >= 0, items, other, 1_001)
     assert_moments(again.posterior, truth, CLOSE[SCORING])
-    anew, _ = finished(search_in(first.window), other)
+    anew, evaluated = finished(starts[1], other)
+    assert evaluated > 0
     for name in ("mean", "variance", "log_normaliser"):
         assert (getattr(anew.posterior, name) == getattr(again.posterior, name)).all()
