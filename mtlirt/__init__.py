@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from mtlirt.engine.fit import fit, score
     from mtlirt.ingest.frames import from_tidy, from_wide
     from mtlirt.responses.store import open_responses
-    from mtlirt.scores.leaderboard import leaderboard
+    from mtlirt.scores.accuracy import domain_accuracies
+    from mtlirt.scores.leaderboard import better, leaderboard
     from mtlirt.snapshots.load import load
     from mtlirt.snapshots.publish import publish
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "__version__",
+    "better",
+    "domain_accuracies",
     "fit",
     "from_tidy",
     "from_wide",
@@ -33,6 +36,8 @@ _HOMES = {
     "from_tidy": "mtlirt.ingest.frames",
     "from_wide": "mtlirt.ingest.frames",
     "open_responses": "mtlirt.responses.store",
+    "better": "mtlirt.scores.leaderboard",
+    "domain_accuracies": "mtlirt.scores.accuracy",
     "leaderboard": "mtlirt.scores.leaderboard",
     "load": "mtlirt.snapshots.load",
     "publish": "mtlirt.snapshots.publish",

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
+
+from mtlirt.errors import InputError
+from mtlirt.irt.prediction import predicted
+from mtlirt.irt.representation import Representation
 
 
 @dataclass(frozen=True)
@@ -69,6 +75,102 @@ class Fit:
     history: pd.DataFrame
     info: Mapping[str, Any]
     path: pd.DataFrame | None = None
+
+    @property
+    def prior(self) -> Representation:
+        """The normal prior that ties the domains' standardised traits, as arrays."""
+        return Representation(
+            np.zeros(len(self.domains)),
+            np.ascontiguousarray(self.representation.to_numpy(dtype=np.float64)),
+            self.domains["uniqueness"].to_numpy(dtype=np.float64).copy(),
+        )
+
+    @property
+    def sites(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Precisions and shifts of the domains' messages, shape (models, domains) each."""
+        shape = len(self.models), len(self.domains)
+        precision, shift = (
+            np.ascontiguousarray(self.traits[name].to_numpy().reshape(shape))
+            for name in ("site_precision", "site_shift")
+        )
+        return precision, shift
+
+    def predict(
+        self,
+        models: Sequence[str] | None = None,
+        items: Sequence[tuple[str, str]] | None = None,
+        *,
+        level: float = 0.95,
+    ) -> pd.DataFrame:
+        """How probable it is that models answer items right, whether or not they were asked.
+
+        Parameters
+        ----------
+        models
+            Ids; None is all.
+        items
+            (domain, item_id) each; None is all.
+        level
+            Of the intervals.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Index (model_id, domain, item_id). ``probability``: over the posteriors of the trait
+            and of the item's parameters; ``lower``, ``upper``: its values at the ends of the
+            logit's interval. Null for a model without data. A row for each pair: 10^8 of them
+            take some 5 GB.
+
+        Raises
+        ------
+        InputError
+            If a model or item is unknown, the level is not between 0 and 1, or the estimator
+            gives no posterior.
+        """
+        if not 0.0 < level < 1.0:
+            raise InputError(f"level {level} is not between 0 and 1")
+        if self.domains["uniqueness"].isna().any():
+            raise InputError(
+                f"estimator {self.info['estimator']!r} has no posterior of the traits to predict "
+                "from; fit by 'marginal' or 'separate'"
+            )
+        ids = _known(self.models.index, models, "model")
+        pairs = _known(self.items.index, items, "item")
+        table, domains = self.items.loc[pairs], pairs.get_level_values("domain")
+        shape = len(self.models), len(self.domains)
+        rows = self.models.index.get_indexer(ids)[:, None]
+        columns = self.domains.index.get_indexer(domains)
+        mean, sd = (
+            self.traits[name].to_numpy(np.float64).reshape(shape)[rows, columns]
+            for name in ("mean", "sd")
+        )
+        covariance = ["slope_variance", "slope_intercept_covariance", "intercept_variance"]
+        slope, intercept, guessing = (
+            table[name].to_numpy(np.float64) for name in ("slope", "intercept", "guessing")
+        )
+        spread = table[covariance].to_numpy(np.float64)
+        found = predicted(mean, sd, slope, intercept, guessing, spread, level)
+        again = np.tile(np.arange(len(pairs)), len(ids))
+        index = pd.MultiIndex.from_arrays(
+            [
+                ids.repeat(len(pairs)),
+                domains[again],
+                pairs.get_level_values("item_id")[again],
+            ],
+            names=["model_id", "domain", "item_id"],
+        )
+        return pd.DataFrame({name: part.ravel() for name, part in found._asdict().items()}, index)
+
+
+def _known(index: pd.Index, asked: Sequence[Any] | None, kind: str) -> pd.Index:
+    """Those of an index that are asked for, in that order; all of them by default."""
+    if asked is None:
+        return index
+    places = {one: k for k, one in enumerate(index)}
+    for one in asked:
+        if one not in places:
+            raise InputError(f"{kind} {one!r} is not among the {len(index)} of the fit")
+    return index[[places[one] for one in asked]]
 
 
 @dataclass(frozen=True)

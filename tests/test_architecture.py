@@ -18,7 +18,7 @@ MAY_KNOW = {
     "irt": set(),
     "cluster": {"errors"},
     "engine": {"errors", "irt", "cluster", "responses", "result"},
-    "result": set(),
+    "result": {"errors", "irt"},
     "scores": {"errors", "irt", "result"},
     "snapshots": {"errors", "storage", "result"},
     "studies": {"errors", "storage", "responses", "cluster", "simulate", "engine", "result"},

@@ -9,6 +9,8 @@ import pytest
 import mtlirt
 
 NAMES = {
+    "better",
+    "domain_accuracies",
     "fit",
     "score",
     "leaderboard",

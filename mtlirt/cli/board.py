@@ -75,9 +75,15 @@ def board_records(board: pd.DataFrame, top: int | None) -> list[dict[str, Any]]:
 
 
 def _model_columns(board: pd.DataFrame) -> list[Column]:
-    """Rank, id, overall score with its interval, coverage."""
+    """Rank with its interval, id, overall score with its interval, coverage."""
+    import pandas as pd
+
     ranks = board["rank"].astype("string").fillna("-").tolist()
     width = max(map(len, ranks), default=0)
+    between = [
+        "" if low is pd.NA else f"{low}-{high}"
+        for low, high in zip(board["rank_lower"], board["rank_upper"], strict=True)
+    ]
     overall = [
         _overall(mean, lower, upper)
         for mean, lower, upper in zip(board["overall"], board["lower"], board["upper"], strict=True)
@@ -88,6 +94,7 @@ def _model_columns(board: pd.DataFrame) -> list[Column]:
     ]
     return [
         Column("rank", [rank.rjust(width) for rank in ranks]),
+        *([Column("ranks", between)] if any(between) else []),
         Column("model", [str(model) for model in board.index]),
         Column("overall", overall),
         Column("answered", answered),

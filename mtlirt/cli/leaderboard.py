@@ -26,12 +26,29 @@ def leaderboard(
     top: Annotated[
         int | None, typer.Option(min=1, help="Models to print, if not all.", show_default=False)
     ] = None,
+    by: Annotated[
+        str,
+        typer.Option(
+            metavar="SCORE",
+            help="What to order models by: overall, general, factor, accuracy, or domain:NAME.",
+        ),
+    ] = "overall",
+    weights: Annotated[
+        Literal["equal", "items"],
+        typer.Option(help="Of the domains, in overall and accuracy: equal, or by their items."),
+    ] = "equal",
+    level: Annotated[
+        float, typer.Option(help="Of the intervals of scores and ranks, between 0 and 1.")
+    ] = 0.95,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Of the orders that the intervals of ranks are drawn from.")
+    ] = 0,
 ) -> None:
     """Print the leaderboard of a snapshot."""
     from mtlirt.scores.leaderboard import leaderboard as rank_models
     from mtlirt.snapshots.load import load
 
-    board = rank_models(load(snapshot))
+    board = rank_models(load(snapshot), by=by, weights=weights, level=level, seed=seed)
     if layout == "csv":
         print(board.iloc[:top].to_csv(), end="")
     elif layout == "json":

@@ -25,7 +25,6 @@ from mtlirt.engine.placement import check_fittable, place, untouched
 from mtlirt.engine.progress import Arrays, Keep, unkept
 from mtlirt.engine.scoring import Estimate, score_models
 from mtlirt.engine.tables import (
-    fitted_representation,
     model_table,
     trait_table,
 )
@@ -244,7 +243,7 @@ def score(
             f"none of the {len(responses.items)} items is known to the fit; "
             "items are matched by (domain, item_id)"
         )
-    representation = fitted_representation(fitted.domains, fitted.representation)
+    representation = fitted.prior
     with open_executor(client, threads) as executor:
         tables = [fitted.items.loc[name].reindex(kept.get(name, [])) for name in known]
         parameters = ["slope", "intercept", "guessing"]

@@ -174,12 +174,3 @@ def loading_table(domains: Sequence[PlacedDomain], representation: Representatio
         index=pd.Index([domain.name for domain in domains], name="domain"),
         columns=[f"factor_{k + 1}" for k in range(representation.rank)],
     )
-
-
-def fitted_representation(domains: pd.DataFrame, representation: pd.DataFrame) -> Representation:
-    """The representation back from a fit's tables."""
-    return Representation(
-        np.zeros(len(domains)),
-        np.ascontiguousarray(representation.to_numpy(dtype=np.float64)),
-        domains["uniqueness"].to_numpy(dtype=np.float64).copy(),
-    )

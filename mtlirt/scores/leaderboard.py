@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import NormalDist
 
+import numpy as np
 import pandas as pd
 
 from mtlirt.errors import InputError
 from mtlirt.result import Fit, Scores
+from mtlirt.scores.overall import Definition, Weights, overall_scores
+from mtlirt.scores.ranks import probability_better, rank_intervals, ranks, tie_groups
 
-SAME_DECIMALS = 9
-"""Overall scores that agree to so many decimals share a rank."""
 
-
-def leaderboard(scored: Fit | Scores, *, level: float = 0.95) -> pd.DataFrame:
-    """Order models by their overall score.
+def leaderboard(
+    scored: Fit | Scores,
+    *,
+    by: Definition | str = "overall",
+    weights: Weights = "equal",
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Order models by their overall score, with what is known of their ranks.
 
     Parameters
     ----------
     scored
         From `fit`, `load` or `score`.
+    by, weights
+        What the score is, see `mtlirt.scores.overall.overall_scores`: "overall", "general",
+        "factor", "accuracy" or "domain:NAME".
     level
-        Of the intervals.
+        Of the intervals, of scores and of ranks.
+    seed
+        Of the orders that rank intervals are drawn from.
 
     Returns
     -------
@@ -31,24 +44,30 @@ def leaderboard(scored: Fit | Scores, *, level: float = 0.95) -> pd.DataFrame:
         * ``rank``: 1 + the number of better models; models whose scores are equal to 1e-9 share
           it and stand in the order of their ids. Null for a model without data, which stands
           at the end.
-        * ``overall``, ``lower``, ``upper``: the equally weighted mean of the domains' traits, and
-          its normal interval. Two models whose intervals overlap are not told apart by their
-          ranks.
+        * ``rank_lower``, ``rank_upper``: the interval of its rank, see
+          `mtlirt.scores.ranks.rank_intervals`. Null for estimators without intervals.
+        * ``tie_group``: models of one number cannot be told from its best, see
+          `mtlirt.scores.ranks.tie_groups`; likewise null.
+        * ``overall``, ``lower``, ``upper``: the score, and its normal interval.
         * ``answered``, ``known``: cells the model answered, of so many items of the fit.
         * ``domains``: how many it took.
         * ``trait_<domain>``, for every domain: its trait there.
         * ``borrowed_<domain>``, for every domain: whether that trait comes from the model's other
           domains alone, as it has no response in this one.
+
+    Raises
+    ------
+    InputError
+        If the level is not between 0 and 1, or as by `overall_scores`.
     """
     if not 0.0 < level < 1.0:
         raise InputError(f"level {level} is not between 0 and 1")
     models = scored.models
-    overall = models["overall"]
-    same = overall.round(SAME_DECIMALS)
-    margin = NormalDist().inv_cdf(0.5 + level / 2.0) * models["overall_sd"]
+    overall, sd = overall_scores(scored, by, weights)
+    margin = NormalDist().inv_cdf(0.5 + level / 2.0) * sd
     board = pd.DataFrame(
         {
-            "rank": same.rank(method="min", ascending=False).astype("Int64"),
+            **_ranks(overall, sd, level, seed),
             "overall": overall,
             "lower": overall - margin,
             "upper": overall + margin,
@@ -61,6 +80,66 @@ def leaderboard(scored: Fit | Scores, *, level: float = 0.95) -> pd.DataFrame:
     traits, borrowed = _by_domain(scored, "mean"), _by_domain(scored, "borrowed")
     parts = [board, traits.add_prefix("trait_"), borrowed.add_prefix("borrowed_")]
     return pd.concat([part.loc[order] for part in parts], axis=1)
+
+
+def better(
+    scored: Fit | Scores,
+    models: Sequence[str],
+    *,
+    by: Definition | str = "overall",
+    weights: Weights = "equal",
+) -> pd.DataFrame:
+    """The probability that one model is better than another, for each two of some models.
+
+    Parameters
+    ----------
+    models
+        Their ids.
+    scored, by, weights
+        As for `leaderboard`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for the one, a column for the other; 1/2 for models with equal posteriors.
+
+    Raises
+    ------
+    InputError
+        If a model is unknown or has no data, the estimator has no intervals, or as by
+        `overall_scores`.
+    """
+    overall, sd = overall_scores(scored, by, weights)
+    for model in models:
+        if model not in overall.index:
+            raise InputError(f"model {model!r} is not among the {len(overall)} models scored")
+        if pd.isna(overall[model]):
+            raise InputError(f"model {model!r} has no data, so it is better or worse than none")
+        if pd.isna(sd[model]):
+            raise InputError("scores without intervals do not tell how probable an order is")
+    mean, spread = (part[list(models)].to_numpy() for part in (overall, sd))
+    names = pd.Index(models, name="model_id")
+    found = probability_better(mean[:, None], spread[:, None], mean, spread)
+    return pd.DataFrame(found, names, names.rename("than"))
+
+
+def _ranks(overall: pd.Series, sd: pd.Series, level: float, seed: int) -> dict[str, pd.Series]:
+    """Ranks, their intervals and the tie groups of the models that have any."""
+    scored, spread = overall.notna().to_numpy(), sd.notna().to_numpy()
+    mean, width = overall.to_numpy(dtype=np.float64), sd.to_numpy(dtype=np.float64)
+    interval = rank_intervals(mean[spread], width[spread], level, seed)
+    found = {
+        "rank": (scored, ranks(mean[scored])),
+        "rank_lower": (spread, interval.low),
+        "rank_upper": (spread, interval.high),
+        "tie_group": (spread, tie_groups(mean[spread], width[spread], level)),
+    }
+    out = {}
+    for name, (where, values) in found.items():
+        column = pd.Series(pd.NA, overall.index, dtype="Int64")
+        column[where] = values
+        out[name] = column
+    return out
 
 
 def _known_items(scored: Fit | Scores) -> int:

@@ -23,13 +23,22 @@ def test_publishes_and_prints_the_board_and_how_it_went(store, tmp_path, capsys,
     assert run(["fit", f"{store}@1", *SHORT, "--top", "11"]) == 0
     out, err = capsys.readouterr()
     lines = out.splitlines()
-    heads = ["rank", "model", "overall", "answered", "algebra", "law", "a long name of a domain"]
+    heads = [
+        "rank",
+        "ranks",
+        "model",
+        "overall",
+        "answered",
+        "algebra",
+        "law",
+        "a long name of a domain",
+    ]
     assert [head for head in heads if head not in lines[0]] == []
     rows = [line.split() for line in lines[1:12]]
-    place = [row[1] for row in rows].index("m00")
+    place = [row[2] for row in rows].index("m00")
     alike, other = rows[place : place + 2]
-    assert [alike[0], *alike[2:]] == [other[0], *other[2:]]
-    assert other[1] == "m01"
+    assert [*alike[:2], *alike[3:]] == [*other[:2], *other[3:]]
+    assert other[2] == "m01"
     assert "top 11 of 12 models" in lines
     assert "not converged: 3 rounds in " in out
     assert ", rank 1\n" in out

@@ -9,6 +9,8 @@ import pytest
 import mtlirt
 from mtlirt.cli.app import run
 
+NULLABLE = ["rank", "rank_lower", "rank_upper", "tie_group"]
+
 
 @pytest.fixture
 def board(snapshots):
@@ -16,28 +18,30 @@ def board(snapshots):
 
 
 def test_a_table_as_wide_as_the_terminal(snapshots, board, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "70")
+    monkeypatch.setenv("COLUMNS", "78")
     assert run(["leaderboard", f"{snapshots}@1"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["rank", "model", "overall", "answered", "algebra", "law"]
-    assert [line.split()[1] for line in lines[1:13]] == list(board.index)
-    assert max(map(len, lines[:13])) <= 70
+    assert lines[0].split() == ["rank", "ranks", "model", "overall", "answered", "algebra", "law"]
+    assert [line.split()[2] for line in lines[1:12]] == list(board.index[:11])
+    between = [f"{low}-{high}" for low, high in board[["rank_lower", "rank_upper"]][:11].to_numpy()]
+    assert [line.split()[1] for line in lines[1:12]] == between
+    assert max(map(len, lines[:13])) <= 78
     (taker,) = [line for line in lines if " m02 " in line]
     assert taker.endswith("*")
     assert lines[12].split() == ["-", "m03", "no", "data", "0/32", "-", "-"]
     assert lines[13].startswith("* borrowed: ")
     assert lines[14] == "left out for their width: 1 of 3 domains"
-    monkeypatch.setenv("COLUMNS", "50")
+    monkeypatch.setenv("COLUMNS", "58")
     assert run(["leaderboard", f"{snapshots}@1", "--top", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["rank", "model", "overall", "answered"]
+    assert lines[0].split() == ["rank", "ranks", "model", "overall", "answered"]
     assert lines[3:] == ["left out for their width: 3 of 3 domains", "top 2 of 12 models"]
 
 
 def test_csv_and_json_hold_everything(snapshots, board, capsys):
     assert run(["leaderboard", f"{snapshots}@1", "--format", "csv"]) == 0
     csv = pd.read_csv(io.StringIO(capsys.readouterr().out), index_col="model_id")
-    pd.testing.assert_frame_equal(csv, board.astype({"rank": float}), rtol=1e-15)
+    pd.testing.assert_frame_equal(csv, board.astype(dict.fromkeys(NULLABLE, float)), rtol=1e-15)
     assert run(["leaderboard", f"{snapshots}@1", "--format", "json", "--top", "3"]) == 0
     records = json.loads(capsys.readouterr().out)
     assert records == board.iloc[:3].reset_index().to_dict("records")
@@ -46,10 +50,25 @@ def test_csv_and_json_hold_everything(snapshots, board, capsys):
 def test_markdown(snapshots, capsys):
     assert run(["leaderboard", f"{snapshots}@1", "--format", "markdown"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("| rank | model | overall | answered | algebra | law | a long name")
-    assert lines[1] == "| --- | --- | --- | --- | --- | --- | --- |"
-    assert lines[13].startswith("| - | m03 | no data | 0/32 |")
+    assert lines[0].startswith("| rank | ranks | model | overall | answered | algebra | law | a ")
+    assert lines[1] == "| --- | --- | --- | --- | --- | --- | --- | --- |"
+    assert lines[13].startswith("| - |  | m03 | no data | 0/32 |")
     assert lines[-1].startswith(r"\* borrowed")
+
+
+def test_what_models_are_ordered_by(snapshots, capsys):
+    fit = mtlirt.load(snapshots, 1)
+    asked = [
+        (["--by", "general"], {"by": "general"}),
+        (["--by", "accuracy", "--weights", "items"], {"by": "accuracy", "weights": "items"}),
+        (["--by", "domain:law", "--level", "0.5"], {"by": "domain:law", "level": 0.5}),
+        (["--seed", "3"], {"seed": 3}),
+    ]
+    for arguments, options in asked:
+        assert run(["leaderboard", f"{snapshots}@1", "--format", "csv", *arguments]) == 0
+        csv = pd.read_csv(io.StringIO(capsys.readouterr().out), index_col="model_id")
+        expected = mtlirt.leaderboard(fit, **options).astype(dict.fromkeys(NULLABLE, float))
+        pd.testing.assert_frame_equal(csv, expected, rtol=1e-15)
 
 
 def test_the_latest_or_the_version_asked_for(snapshots, capsys):
@@ -69,6 +88,10 @@ def test_bad_input(store, snapshots, tmp_path, capsys):
         ([str(tmp_path)], "no version found"),
         ([snapshots, "--top", "0"], "'--top'"),
         ([snapshots, "--format", "html"], "'--format'"),
+        ([snapshots, "--by", "best"], "by 'best' is not one of overall, general, factor, accuracy"),
+        ([snapshots, "--by", "domain:x"], "domain 'x' is not one of algebra, law"),
+        ([snapshots, "--level", "1"], "level 1.0 is not between 0 and 1"),
+        ([snapshots, "--weights", "size"], "'--weights'"),
     ):
         assert run(["leaderboard", *arguments]) == 2
         out, err = capsys.readouterr()

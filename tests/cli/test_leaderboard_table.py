@@ -9,6 +9,8 @@ def board(models, domains):
     return pd.DataFrame(
         {
             "rank": pd.array([1, None], "Int64"),
+            "rank_lower": pd.array([1, None], "Int64"),
+            "rank_upper": pd.array([3, None], "Int64"),
             "overall": [0.5, float("nan")],
             "lower": [0.25, float("nan")],
             "upper": [0.75, float("nan")],
@@ -25,16 +27,24 @@ def board(models, domains):
 def test_names_stay_on_their_line(capsys):
     print_board(board(["a\nb", "模型"], ["law"]), None)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1].split()[1:] == [r"a\nb", "0.50", "[0.25,", "0.75]", "1,200/3,000", "-1.00"]
+    assert lines[1].split()[1:] == [
+        "1-3",
+        r"a\nb",
+        "0.50",
+        "[0.25,",
+        "0.75]",
+        "1,200/3,000",
+        "-1.00",
+    ]
     assert len(lines) == 3
 
 
 def test_markdown_cells_stay_cells(capsys):
     print_markdown(board(["a|b", "*c*\n_d_"], ["<x>"]), None)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == r"| rank | model | overall | answered | \<x\> |"
-    assert lines[2] == r"| 1 | a\|b | 0.50 \[0.25, 0.75\] | 1,200/3,000 | -1.00 |"
-    assert lines[3] == r"| - | \*c\* \_d\_ | no data | 0/3,000 | - |"
+    assert lines[0] == r"| rank | ranks | model | overall | answered | \<x\> |"
+    assert lines[2] == r"| 1 | 1-3 | a\|b | 0.50 \[0.25, 0.75\] | 1,200/3,000 | -1.00 |"
+    assert lines[3] == r"| - |  | \*c\* \_d\_ | no data | 0/3,000 | - |"
     assert len(lines) == 4
 
 
