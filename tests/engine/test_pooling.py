@@ -408,6 +408,7 @@ def test_real_domains_keep_what_is_theirs(complete_models, items, most):
 
 @pytest.mark.data
 @pytest.mark.slow
-@pytest.mark.parametrize(("items", "most"), [(10, 0.03), (30, 0.02)])
-def test_real_domains_keep_what_is_theirs_over_many_splits(complete_models, items, most):
-    assert shortfall(complete_models, items, splits=20) <= most
+@pytest.mark.parametrize(("items", "most", "splits"), [(10, 0.03, 100), (30, 0.02, 20)])
+def test_real_domains_keep_what_is_theirs_over_many_splits(complete_models, items, most, splits):
+    # of ten items one draw in fifty goes wrong by .5 and more: twenty draws are .02 unsure
+    assert shortfall(complete_models, items, splits) <= most
