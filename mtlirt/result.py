@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,20 @@ class Fit:
         )
         return precision, shift
 
+    def check_posterior(self, needed_for: str) -> None:
+        """Refuse a fit whose traits have no posterior.
+
+        Raises
+        ------
+        InputError
+            If its estimator gives none.
+        """
+        if self.domains["uniqueness"].isna().any():
+            raise InputError(
+                f"{needed_for}: estimator {self.info['estimator']!r} has no posterior of the "
+                "traits; fit by 'marginal' or 'separate'"
+            )
+
     def predict(
         self,
         models: Sequence[str] | None = None,
@@ -124,16 +139,11 @@ class Fit:
         Raises
         ------
         InputError
-            If a model or item is unknown, the level is not between 0 and 1, or the estimator
-            gives no posterior.
+            If a model or item is unknown or named twice, the level is not between 0 and 1, or the
+            estimator gives no posterior.
         """
-        if not 0.0 < level < 1.0:
-            raise InputError(f"level {level} is not between 0 and 1")
-        if self.domains["uniqueness"].isna().any():
-            raise InputError(
-                f"estimator {self.info['estimator']!r} has no posterior of the traits to predict "
-                "from; fit by 'marginal' or 'separate'"
-            )
+        check_level(level)
+        self.check_posterior("predicted answers")
         ids = _known(self.models.index, models, "model")
         pairs = _known(self.items.index, items, "item")
         table, domains = self.items.loc[pairs], pairs.get_level_values("domain")
@@ -162,15 +172,43 @@ class Fit:
         return pd.DataFrame({name: part.ravel() for name, part in found._asdict().items()}, index)
 
 
-def _known(index: pd.Index, asked: Sequence[Any] | None, kind: str) -> pd.Index:
+def check_level(level: object) -> None:
+    """Refuse what is not the level of an interval.
+
+    Raises
+    ------
+    InputError
+        If it is no number between 0 and 1, or too near to either to tell.
+    """
+    if not isinstance(level, Real) or not 0.5 < 0.5 + 0.5 * float(level) < 1.0:
+        raise InputError(f"level {level} is not between 0 and 1")
+
+
+def check_named(asked: Iterable[Any], known: pd.Index, kind: str) -> list[Any]:
+    """The models or items that are asked for, as a list.
+
+    Raises
+    ------
+    InputError
+        If one is unknown, or named twice.
+    """
+    if isinstance(asked, str | tuple) or not isinstance(asked, Iterable):
+        raise InputError(f"{kind}s {asked!r}: expected a list of them")
+    named = [tuple(one) if isinstance(one, list) else one for one in asked]
+    for k, one in enumerate(named):
+        if not isinstance(one, str | tuple) or one not in known:
+            raise InputError(f"{kind} {one!r} is not among the {len(known)} known ones")
+        if one in named[:k]:
+            raise InputError(f"{kind} {one!r} is named twice")
+    return named
+
+
+def _known(index: pd.Index, asked: Iterable[Any] | None, kind: str) -> pd.Index:
     """Those of an index that are asked for, in that order; all of them by default."""
     if asked is None:
         return index
     places = {one: k for k, one in enumerate(index)}
-    for one in asked:
-        if one not in places:
-            raise InputError(f"{kind} {one!r} is not among the {len(index)} of the fit")
-    return index[[places[one] for one in asked]]
+    return index[[places[one] for one in check_named(asked, index, kind)]]
 
 
 @dataclass(frozen=True)

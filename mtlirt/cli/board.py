@@ -75,7 +75,7 @@ def board_records(board: pd.DataFrame, top: int | None) -> list[dict[str, Any]]:
 
 
 def _model_columns(board: pd.DataFrame) -> list[Column]:
-    """Rank with its interval, id, overall score with its interval, coverage."""
+    """Rank with its interval, id, score with its interval, coverage."""
     import pandas as pd
 
     ranks = board["rank"].astype("string").fillna("-").tolist()
@@ -84,9 +84,10 @@ def _model_columns(board: pd.DataFrame) -> list[Column]:
         "" if low is pd.NA else f"{low}-{high}"
         for low, high in zip(board["rank_lower"], board["rank_upper"], strict=True)
     ]
-    overall = [
-        _overall(mean, lower, upper)
-        for mean, lower, upper in zip(board["overall"], board["lower"], board["upper"], strict=True)
+    name = str(board.columns[list(board.columns).index("lower") - 1])
+    scores = [
+        _score(mean, lower, upper)
+        for mean, lower, upper in zip(board[name], board["lower"], board["upper"], strict=True)
     ]
     answered = [
         f"{cells:,}/{known:,}"
@@ -96,13 +97,13 @@ def _model_columns(board: pd.DataFrame) -> list[Column]:
         Column("rank", [rank.rjust(width) for rank in ranks]),
         *([Column("ranks", between)] if any(between) else []),
         Column("model", [str(model) for model in board.index]),
-        Column("overall", overall),
+        Column(name, scores),
         Column("answered", answered),
     ]
 
 
-def _overall(mean: float, lower: float, upper: float) -> str:
-    """An overall score with its interval, if it has one."""
+def _score(mean: float, lower: float, upper: float) -> str:
+    """A score with its interval, if it has one."""
     if isnan(mean):
         return "no data"
     return f"{mean:.2f}" if isnan(lower) else f"{mean:.2f} [{lower:.2f}, {upper:.2f}]"

@@ -46,9 +46,11 @@ def leaderboard(
 ) -> None:
     """Print the leaderboard of a snapshot."""
     from mtlirt.scores.leaderboard import leaderboard as rank_models
+    from mtlirt.scores.overall import factor_share
     from mtlirt.snapshots.load import load
 
-    board = rank_models(load(snapshot), by=by, weights=weights, level=level, seed=seed)
+    fitted = load(snapshot)
+    board = rank_models(fitted, by=by, weights=weights, level=level, seed=seed)
     if layout == "csv":
         print(board.iloc[:top].to_csv(), end="")
     elif layout == "json":
@@ -57,3 +59,6 @@ def leaderboard(
         print_markdown(board, top)
     else:
         print_board(board, top)
+        if by == "factor":
+            share = factor_share(fitted)
+            print(f"the first factor explains {share:.0%} of the variance of the traits")

@@ -10,9 +10,10 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.special import ndtri
 
+from mtlirt.errors import InputError
 from mtlirt.irt.curves import Items, probability
 from mtlirt.irt.representation import factor_posterior
-from mtlirt.result import Fit
+from mtlirt.result import Fit, check_level
 
 Float = npt.NDArray[np.float64]
 
@@ -46,7 +47,17 @@ def domain_accuracies(fit: Fit, *, level: float = 0.95) -> pd.DataFrame:
         the trait's posterior; ``accuracy_sd``; ``lower``, ``upper``: the least and greatest value
         over the trait's own interval. Null for a model without data. The items' parameters are
         taken as known. Costs 100 numbers a model and domain, and a curve of each item.
+
+    Raises
+    ------
+    InputError
+        If scores are given instead of a fit, its estimator gives no posterior, or the level is
+        not between 0 and 1.
     """
+    check_level(level)
+    if not isinstance(fit, Fit):
+        raise InputError("accuracies need a fit: scores alone do not hold the items")
+    fit.check_posterior("accuracies")
     found = accuracy_moments(fit, level)
     columns = {
         "accuracy": found.mean,
@@ -118,6 +129,8 @@ def composite_accuracy(fit: Fit, weights: Mapping[str, float]) -> tuple[Float, F
 
     Notes
     -----
+    The accuracies are those of the traits as published: where a domain's traits are found by its
+    own responses alone, so is its accuracy.
     Two domains' accuracies have the covariance E T_t' E T_s' Cov(theta_t, theta_s), the first term
     of its expansion in Hermite polynomials; Stein's identity gives E T' = Cov(T, theta)/Var(theta).
     """

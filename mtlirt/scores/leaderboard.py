@@ -1,4 +1,4 @@
-"""The leaderboard: models in the order of their overall scores."""
+"""The leaderboard: models in the order of a score."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from mtlirt.errors import InputError
-from mtlirt.result import Fit, Scores
+from mtlirt.result import Fit, Scores, check_level, check_named
 from mtlirt.scores.overall import Definition, Weights, overall_scores
 from mtlirt.scores.ranks import probability_better, rank_intervals, ranks, tie_groups
 
@@ -22,7 +22,7 @@ def leaderboard(
     level: float = 0.95,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Order models by their overall score, with what is known of their ranks.
+    """Order models by a score, with what is known of their ranks.
 
     Parameters
     ----------
@@ -48,7 +48,8 @@ def leaderboard(
           `mtlirt.scores.ranks.rank_intervals`. Null for estimators without intervals.
         * ``tie_group``: models of one number cannot be told from its best, see
           `mtlirt.scores.ranks.tie_groups`; likewise null.
-        * ``overall``, ``lower``, ``upper``: the score, and its normal interval.
+        * the score, in a column of the name given by `by`, and ``lower``, ``upper``: its normal
+          interval, for an accuracy within 0 and 1.
         * ``answered``, ``known``: cells the model answered, of so many items of the fit.
         * ``domains``: how many it took.
         * ``trait_<domain>``, for every domain: its trait there.
@@ -58,19 +59,24 @@ def leaderboard(
     Raises
     ------
     InputError
-        If the level is not between 0 and 1, or as by `overall_scores`.
+        If the level is not between 0 and 1, the seed is no whole number, or as by
+        `overall_scores`.
     """
-    if not 0.0 < level < 1.0:
-        raise InputError(f"level {level} is not between 0 and 1")
+    check_level(level)
+    if not isinstance(seed, int) or seed < 0:
+        raise InputError(f"seed {seed!r} is not a whole number from 0 up")
     models = scored.models
-    overall, sd = overall_scores(scored, by, weights)
+    score, sd = overall_scores(scored, by, weights)
     margin = NormalDist().inv_cdf(0.5 + level / 2.0) * sd
+    lower, upper = score - margin, score + margin
+    if by == "accuracy":
+        lower, upper = lower.clip(0.0, 1.0), upper.clip(0.0, 1.0)
     board = pd.DataFrame(
         {
-            **_ranks(overall, sd, level, seed),
-            "overall": overall,
-            "lower": overall - margin,
-            "upper": overall + margin,
+            **_ranks(score, sd, level, seed),
+            by: score,
+            "lower": lower,
+            "upper": upper,
             "answered": models["answered"],
             "known": _known_items(scored),
             "domains": models["domains"],
@@ -106,27 +112,26 @@ def better(
     Raises
     ------
     InputError
-        If a model is unknown or has no data, the estimator has no intervals, or as by
-        `overall_scores`.
+        If a model is unknown, named twice or has no data, the estimator has no intervals, or as
+        by `overall_scores`.
     """
-    overall, sd = overall_scores(scored, by, weights)
-    for model in models:
-        if model not in overall.index:
-            raise InputError(f"model {model!r} is not among the {len(overall)} models scored")
-        if pd.isna(overall[model]):
+    score, sd = overall_scores(scored, by, weights)
+    named = check_named(models, score.index, "model")
+    for model in named:
+        if pd.isna(score[model]):
             raise InputError(f"model {model!r} has no data, so it is better or worse than none")
         if pd.isna(sd[model]):
             raise InputError("scores without intervals do not tell how probable an order is")
-    mean, spread = (part[list(models)].to_numpy() for part in (overall, sd))
-    names = pd.Index(models, name="model_id")
+    mean, spread = (part[named].to_numpy() for part in (score, sd))
+    names = pd.Index(named, name="model_id")
     found = probability_better(mean[:, None], spread[:, None], mean, spread)
     return pd.DataFrame(found, names, names.rename("than"))
 
 
-def _ranks(overall: pd.Series, sd: pd.Series, level: float, seed: int) -> dict[str, pd.Series]:
+def _ranks(score: pd.Series, sd: pd.Series, level: float, seed: int) -> dict[str, pd.Series]:
     """Ranks, their intervals and the tie groups of the models that have any."""
-    scored, spread = overall.notna().to_numpy(), sd.notna().to_numpy()
-    mean, width = overall.to_numpy(dtype=np.float64), sd.to_numpy(dtype=np.float64)
+    scored, spread = score.notna().to_numpy(), sd.notna().to_numpy()
+    mean, width = score.to_numpy(dtype=np.float64), sd.to_numpy(dtype=np.float64)
     interval = rank_intervals(mean[spread], width[spread], level, seed)
     found = {
         "rank": (scored, ranks(mean[scored])),
@@ -136,7 +141,7 @@ def _ranks(overall: pd.Series, sd: pd.Series, level: float, seed: int) -> dict[s
     }
     out = {}
     for name, (where, values) in found.items():
-        column = pd.Series(pd.NA, overall.index, dtype="Int64")
+        column = pd.Series(pd.NA, score.index, dtype="Int64")
         column[where] = values
         out[name] = column
     return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -18,6 +19,13 @@ Float = npt.NDArray[np.float64]
 
 Definition = Literal["overall", "general", "factor", "accuracy"]
 Weights = Literal["equal", "items"] | Mapping[str, float]
+
+
+WEIGHED = ("overall", "accuracy")
+"""The definitions that weigh the domains."""
+
+OF_DOMAIN = "domain:"
+"""What a definition begins with that is the trait in one domain."""
 
 
 class Defined(NamedTuple):
@@ -48,24 +56,24 @@ def overall_scores(
     Raises
     ------
     InputError
-        If a definition, domain or weight is none; if scores alone are given (from `score`) where
-        the definition needs the fit, or the fit has no traits with a posterior.
+        If a definition, domain or weight is none, or weights are given to a definition that has
+        none; if scores alone are given (from `score`) where the definition needs the fit, or the
+        fit has no traits with a posterior.
     """
-    models = scored.models
-    if by.startswith("domain:"):
-        return _of_domain(scored, by.removeprefix("domain:"))
-    if by not in get_args(Definition):
-        known = ", ".join([*get_args(Definition), "domain:NAME"])
+    models, equal = scored.models, isinstance(weights, str) and weights == "equal"
+    if not isinstance(by, str) or not (by in get_args(Definition) or by.startswith(OF_DOMAIN)):
+        known = ", ".join([*get_args(Definition), f"{OF_DOMAIN}NAME"])
         raise InputError(f"by {by!r} is not one of {known}")
-    if by == "general" or (by == "overall" and weights == "equal"):
+    if not equal and by not in WEIGHED:
+        raise InputError(f"by {by!r} has no weights of domains; those are for {', '.join(WEIGHED)}")
+    if by.startswith(OF_DOMAIN):
+        return _of_domain(scored, by.removeprefix(OF_DOMAIN))
+    if by == "general" or (by == "overall" and equal):
         return Defined(models[by], models[f"{by}_sd"])
+    told = f"by {by!r}" if equal else f"by {by!r} with weights"
     if not isinstance(scored, Fit):
-        raise InputError(f"by {by!r}, weights {weights!r}: needs a fit; scores alone do not tell")
-    if scored.domains["uniqueness"].isna().any():
-        raise InputError(
-            f"by {by!r}: estimator {scored.info['estimator']!r} has no posterior of the traits; "
-            "fit by 'marginal' or 'separate'"
-        )
+        raise InputError(f"{told}: needs a fit; scores alone do not tell")
+    scored.check_posterior(told)
     if by == "factor":
         mean, variance = _first_factor(scored)
     elif by == "accuracy":
@@ -96,12 +104,11 @@ def domain_weights(fit: Fit, weights: Weights) -> dict[str, float]:
         If a domain is unknown or lacks one, or a weight is negative, not a number, or all are 0.
     """
     names = list(fit.domains.index)
-    if weights == "equal":
-        return dict.fromkeys(names, 1.0 / len(names))
-    if weights == "items":
-        given = dict(zip(names, fit.domains["items"].astype(float), strict=True))
-    elif isinstance(weights, Mapping):
+    if isinstance(weights, Mapping):
         given = dict(weights)
+    elif isinstance(weights, str) and weights in ("equal", "items"):
+        counts = np.ones(len(names)) if weights == "equal" else fit.domains["items"].to_numpy(float)
+        given = dict(zip(names, counts.tolist(), strict=True))
     else:
         raise InputError(f"weights {weights!r}: expected equal, items, or domain -> weight")
     for name in given:
@@ -110,12 +117,13 @@ def domain_weights(fit: Fit, weights: Weights) -> dict[str, float]:
     for name in names:
         if name not in given:
             raise InputError(f"weights lack the domain {name!r}; give 0 to leave it out")
-        if not 0.0 <= given[name] < np.inf:
-            raise InputError(f"weight {given[name]} of {name!r} is not a number from 0 up")
-    total = sum(given.values())
-    if total == 0.0:
+        if not isinstance(given[name], Real) or not 0.0 <= given[name] < np.inf:
+            raise InputError(f"weight {given[name]!r} of {name!r} is not a number from 0 up")
+    largest = max(given.values())
+    if largest == 0.0:
         raise InputError("weights are all 0; give one domain some")
-    return {name: given[name] / total for name in names}
+    total = sum(given[name] / largest for name in names)
+    return {name: given[name] / largest / total for name in names}
 
 
 def _of_domain(scored: Fit | Scores, name: str) -> Defined:

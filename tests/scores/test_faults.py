@@ -1,11 +1,14 @@
 """Public faults of leaderboards: false certainty, unresolved ranks, partial coverage."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit
 
 import mtlirt
+from mtlirt.errors import InputError
 
 
 def tidy_fit(blocks, **options):
@@ -109,8 +112,91 @@ def test_a_definition_orders_the_board(by):
     fit = tidy_fit(blocks)
     board = mtlirt.leaderboard(fit, by=by)
     mean, sd = mtlirt.scores.overall.overall_scores(fit, by)
-    assert board["overall"].equals(mean[board.index].rename("overall"))
-    assert board["overall"].is_monotonic_decreasing
+    assert board[by].equals(mean[board.index].rename(by))
+    assert board[by].is_monotonic_decreasing
     np.testing.assert_allclose(
         board["upper"] - board["lower"], 2 * 1.95996 * sd[board.index], rtol=1e-5
     )
+
+
+@pytest.fixture(scope="module")
+def small():
+    rng = np.random.default_rng(9)
+    traits = rng.normal(size=30)
+    return tidy_fit(
+        {name: drawn(traits, np.ones(15), np.zeros(15), k) for k, name in enumerate("ab")}
+    )
+
+
+@pytest.mark.parametrize(
+    "level", [0, 1, -1, np.nan, np.inf, 1e-300, 1e-17, 1 - 1e-16, "0.9", None, [0.9], 1j]
+)
+def test_what_is_no_level_is_refused(small, level):
+    for call in (mtlirt.leaderboard, mtlirt.domain_accuracies, mtlirt.result.Fit.predict):
+        with pytest.raises(InputError, match="is not between 0 and 1"):
+            call(small, level=level)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"by": None}, "by None is not one of"),
+        ({"by": ["overall"]}, "is not one of"),
+        ({"by": "general", "weights": "items"}, "by 'general' has no weights"),
+        ({"by": "domain:a", "weights": {"a": 1, "b": 1}}, "by 'domain:a' has no weights"),
+        ({"weights": None}, "weights None: expected equal, items, or domain -> weight"),
+        (
+            {"weights": pd.Series({"a": 1.0, "b": 2.0})},
+            "expected equal, items, or domain -> weight",
+        ),
+        ({"weights": {"a": "1", "b": 1}}, "weight '1' of 'a' is not a number"),
+        ({"weights": {"a": None, "b": 1}}, "weight None of 'a' is not a number"),
+        ({"seed": -1}, "seed -1 is not a whole number"),
+        ({"seed": None}, "seed None is not a whole number"),
+        ({"seed": 1.5}, "seed 1.5 is not a whole number"),
+    ],
+)
+def test_what_is_no_option_of_the_board_is_refused(small, options, told):
+    with pytest.raises(InputError, match=re.escape(told)):
+        mtlirt.leaderboard(small, **options)
+
+
+def test_weights_of_any_size_are_shares(small):
+    huge = mtlirt.leaderboard(small, weights={"a": 1e308, "b": 1.5e308})
+    pd.testing.assert_frame_equal(huge, mtlirt.leaderboard(small, weights={"a": 2, "b": 3}))
+
+
+def test_models_are_named_once_each_in_any_collection(small):
+    ids = list(small.models.index[:3])
+    expected = mtlirt.better(small, ids)
+    pd.testing.assert_frame_equal(mtlirt.better(small, (one for one in ids)), expected)
+    assert len(small.predict(one for one in ids)) == 3 * len(small.items)
+    pairs = [list(pair) for pair in small.items.index[:2]]
+    assert list(small.predict(ids[:1], pairs).index) == [(ids[0], *pair) for pair in pairs]
+    for bad, told in (
+        ([ids[0], ids[0]], "is named twice"),
+        (ids[0], "expected a list"),
+        (5, "expected a list"),
+        ([None], "model None is not among the 30 known ones"),
+        ([[ids[0]]], "is not among"),
+    ):
+        with pytest.raises(InputError, match=told):
+            mtlirt.better(small, bad)
+        with pytest.raises(InputError, match=told):
+            small.predict(bad)
+
+
+def test_accuracies_need_a_fit_with_a_posterior(small):
+    rng = np.random.default_rng(2)
+    block = drawn(rng.normal(size=20), np.ones(10), np.zeros(10), 3)
+    point = tidy_fit({"a": block, "b": block[::-1]}, estimator="accuracy")
+    with pytest.raises(InputError, match="estimator 'accuracy' has no posterior"):
+        mtlirt.domain_accuracies(point)
+    with pytest.raises(InputError, match="accuracies need a fit"):
+        mtlirt.domain_accuracies(mtlirt.result.Scores(small.models, small.traits, {}))
+
+
+def test_intervals_of_accuracies_stay_within_0_and_1(small):
+    board = mtlirt.leaderboard(small, by="accuracy", level=0.9999)
+    assert board[["lower", "upper"]].ge(0).all(axis=None)
+    assert board[["lower", "upper"]].le(1).all(axis=None)

@@ -143,7 +143,7 @@ def test_scores_alone_and_point_estimates_do_not_tell_everything(fitted):
     responses = simulate("demo", seed=4, models=60).responses
     scores = mtlirt.score(fitted, responses, threads=1)
     assert overall_scores(scores, "general").mean.notna().all()
-    with pytest.raises(InputError, match="by 'accuracy', weights 'equal': needs a fit"):
+    with pytest.raises(InputError, match="by 'accuracy': needs a fit"):
         overall_scores(scores, "accuracy")
     point = mtlirt.fit(responses, estimator="accuracy", threads=1)
     with pytest.raises(InputError, match="estimator 'accuracy' has no posterior"):

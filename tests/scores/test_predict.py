@@ -60,12 +60,12 @@ def test_held_out_answers_come_as_often_as_predicted():
 
 
 def test_what_is_unknown_is_refused(fitted):
-    with pytest.raises(InputError, match="model 'x' is not among the 40"):
+    with pytest.raises(InputError, match="model 'x' is not among the 40 known"):
         fitted.predict(["x"])
-    with pytest.raises(InputError, match=r"item \('coding', 'x'\) is not among the 680"):
+    with pytest.raises(InputError, match=r"item \('coding', 'x'\) is not among the 680 known"):
         fitted.predict(None, [("coding", "x")])
     with pytest.raises(InputError, match="level 2 is not"):
         fitted.predict(level=2)
     point = mtlirt.fit(simulate("demo", seed=4).responses, estimator="accuracy", threads=1)
-    with pytest.raises(InputError, match="no posterior of the traits to predict"):
+    with pytest.raises(InputError, match="has no posterior of the traits"):
         point.predict()

@@ -117,3 +117,9 @@ def test_groups_end_at_the_first_model_that_their_best_one_beats():
         else:
             expected.append(expected[-1])
     assert tie_groups(many, width, 0.95).tolist() == expected
+
+
+def test_as_many_groups_as_models_and_groups_of_many_models():
+    mean = np.linspace(3, -3, 100_000)
+    assert (tie_groups(mean, np.full(100_000, 1e-9), 0.95) == np.arange(1, 100_001)).all()
+    assert tie_groups(mean, np.full(100_000, 0.3), 0.95).max() == 8
