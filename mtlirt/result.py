@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -184,7 +184,7 @@ def check_level(level: object) -> None:
         raise InputError(f"level {level} is not between 0 and 1")
 
 
-def check_named(asked: Iterable[Any], known: pd.Index, kind: str) -> list[Any]:
+def check_named(asked: Iterable[Any], known: Collection[Any], kind: str) -> list[Any]:
     """The models or items that are asked for, as a list.
 
     Raises
@@ -192,15 +192,17 @@ def check_named(asked: Iterable[Any], known: pd.Index, kind: str) -> list[Any]:
     InputError
         If one is unknown, or named twice.
     """
-    if isinstance(asked, str | tuple) or not isinstance(asked, Iterable):
+    if isinstance(asked, str) or not isinstance(asked, Iterable):
         raise InputError(f"{kind}s {asked!r}: expected a list of them")
-    named = [tuple(one) if isinstance(one, list) else one for one in asked]
-    for k, one in enumerate(named):
+    named: dict[Any, None] = {}
+    for given in asked:
+        one = tuple(given) if isinstance(given, list) else given
         if not isinstance(one, str | tuple) or one not in known:
             raise InputError(f"{kind} {one!r} is not among the {len(known)} known ones")
-        if one in named[:k]:
+        if one in named:
             raise InputError(f"{kind} {one!r} is named twice")
-    return named
+        named[one] = None
+    return list(named)
 
 
 def _known(index: pd.Index, asked: Iterable[Any] | None, kind: str) -> pd.Index:
@@ -208,7 +210,7 @@ def _known(index: pd.Index, asked: Iterable[Any] | None, kind: str) -> pd.Index:
     if asked is None:
         return index
     places = {one: k for k, one in enumerate(index)}
-    return index[[places[one] for one in check_named(asked, index, kind)]]
+    return index[[places[one] for one in check_named(asked, places, kind)]]
 
 
 @dataclass(frozen=True)

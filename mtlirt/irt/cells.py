@@ -161,6 +161,29 @@ def next_lanes(
     return filled, there
 
 
+@inlined
+def common_rows(
+    order: npt.NDArray[np.int64],
+    position: int,
+    filled: int,
+    start: npt.NDArray[np.int64],
+    stride: npt.NDArray[np.int64],
+    nodes: npt.NDArray[np.int64],
+    offset: npt.NDArray[np.int64],
+) -> tuple[int, int, int]:
+    """The first grid point of models that go together, their stride, and how many pairs of rows.
+
+    Writes to ``offset`` which of each model's own nodes the first grid point would be, 0 or less.
+    """
+    lead = order[position]
+    step, low, high = stride[lead], start[lead], 0
+    for m in range(filled):
+        i = order[position + m]
+        high = max(high, start[i] + (nodes[i] - 1) * step)
+        offset[m] = (low - start[i]) // step
+    return low, step, (high - low) // (2 * step) + 1
+
+
 @compiled
 def masked_curves(
     responses: npt.NDArray[np.generic],
@@ -193,13 +216,7 @@ def masked_curves(
             filled, there = next_lanes(
                 responses, weight, successes, order, position, start, stride, cells, which
             )
-            lead = order[position]
-            step, low, high = stride[lead], start[lead], 0
-            for m in range(filled):
-                i = order[position + m]
-                high = max(high, start[i] + (nodes[i] - 1) * step)
-                offset[m] = (low - start[i]) // step
-            pairs = (high - low) // (2 * step) + 1
+            low, step, pairs = common_rows(order, position, filled, start, stride, nodes, offset)
             for pair in range(pairs):
                 row = low + 2 * step * pair
                 far = min(row + step, last)
@@ -263,13 +280,7 @@ def masked_histogram(
             filled, there = next_lanes(
                 responses, weight, successes, order, position, start, stride, cells, which
             )
-            lead = order[position]
-            step, low, high = stride[lead], start[lead], 0
-            for m in range(filled):
-                i = order[position + m]
-                high = max(high, start[i] + (nodes[i] - 1) * step)
-                offset[m] = (low - start[i]) // step
-            pairs = (high - low) // (2 * step) + 1
+            low, step, pairs = common_rows(order, position, filled, start, stride, nodes, offset)
             for pair in range(pairs):
                 row = low + 2 * step * pair
                 shares[:] = 0.0

@@ -169,7 +169,8 @@ def test_weights_of_any_size_are_shares(small):
 def test_models_are_named_once_each_in_any_collection(small):
     ids = list(small.models.index[:3])
     expected = mtlirt.better(small, ids)
-    pd.testing.assert_frame_equal(mtlirt.better(small, (one for one in ids)), expected)
+    for same in ((one for one in ids), tuple(ids), pd.Index(ids)):
+        pd.testing.assert_frame_equal(mtlirt.better(small, same), expected)
     assert len(small.predict(one for one in ids)) == 3 * len(small.items)
     pairs = [list(pair) for pair in small.items.index[:2]]
     assert list(small.predict(ids[:1], pairs).index) == [(ids[0], *pair) for pair in pairs]
