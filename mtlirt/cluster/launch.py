@@ -29,6 +29,11 @@ OWN_SCHEDULER = {
 """What a scheduler of ours is told: blocks stay where they are, workers may come and go, and one
 that is silent for a minute is given up, before another minute is over."""
 
+WHILE_IT_LIVES = {"distributed.deploy.lost-worker-timeout": "1000 days"}
+"""What a cluster of this machine goes by. Its workers' nannies put others in the place of lost ones;
+by default it would look some seconds after a loss, and end a nanny whose worker is away just then,
+as one that was lost a second time is."""
+
 GREETING_SECONDS = 10.0
 """How long a scheduler may take to speak."""
 
@@ -188,5 +193,9 @@ def local_cluster(
             memory_limit=memory_limit or "auto",
             dashboard_address="127.0.0.1:0",
         )
-    with cluster, Client(cluster, set_as_default=False) as client:
+    with (
+        dask.config.set(WHILE_IT_LIVES),
+        cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
         yield client

@@ -7,6 +7,7 @@ import sys
 import time
 from functools import partial
 
+import dask
 import pytest
 
 from mtlirt.cluster import distributed
@@ -49,6 +50,19 @@ def test_all_workers_killed_at_once(cluster, disturbed_fit, undisturbed):
     kill = killer(cluster, 2)
     disturbed_fit(cluster.scheduler.address, after={4: kill}).assert_equals(undisturbed)
     assert set(kill.killed).isdisjoint(cluster.run(os.getpid).values())
+
+
+def test_a_worker_that_is_away_when_the_cluster_looks_for_it_comes_back():
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "100ms"}),
+        local_cluster(1, 1) as client,
+    ):
+        (pid,) = client.run(os.getpid).values()
+        os.kill(pid, signal.SIGKILL)
+        while client.nthreads():
+            time.sleep(0.01)
+        client.wait_for_workers(1, timeout=60)
+        assert pid not in client.run(os.getpid).values()
 
 
 @pytest.mark.slow
