@@ -6,29 +6,26 @@ import itertools
 import sys
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
 from typing import Any
 
 import dask.array as da
 from dask.base import optimize
 from dask.utils import format_bytes
-from distributed import CancelledError, Client, Future, KilledWorker, futures_of, wait
-from distributed.comm.core import CommClosedError
-from distributed.scheduler import NoValidWorkerError, NoWorkerError
+from distributed import Client, Future, KilledWorker, futures_of, wait
 
-from mtlirt.cluster.bundle import Reference, packed, parcel, run_calls
+from mtlirt.cluster.bundle import Reference, packed, parcel, run_calls, unchanged
 from mtlirt.cluster.errors import ClusterError
 from mtlirt.cluster.local import Anew, Inline, Threads
+from mtlirt.cluster.placing import LOAD_CELLS, Home, Place, sorted_homes, spread
+from mtlirt.cluster.tasks import Handle, Task, homes
+from mtlirt.cluster.workers import asking, check_versions, stuck, translating, wait_for_worker
 from mtlirt.errors import InputError
 
 FIRST_WORKER_SECONDS, ANOTHER_WORKER_SECONDS = 60, 300
 """How long to wait for a worker where there is none: in the beginning, and when all were lost."""
-
-NO_WORKER = "the scheduler had no worker for too long: start one with `dask worker SCHEDULER`"
 
 MORE_MEMORY = (
     "give workers more (--memory-limit of `dask worker`, or fewer of them to a machine), or store "
@@ -46,51 +43,6 @@ PAUSE_SECONDS = 60.0
 
 TASK_BYTES = 2**22
 """What arguments take beyond this travels by further tasks, so that no task is large to send."""
-
-
-@dataclass(frozen=True)
-class Home:
-    """A thread of a worker, by the worker's address and the thread's number."""
-
-    worker: str
-    thread: int
-
-
-@dataclass(eq=False)
-class Task:
-    """Calls of a function that were sent as one task, and what sends them again.
-
-    Attributes
-    ----------
-    number
-        Of the task; it needs results of lower numbers only.
-    home
-        Where the block is that it works on; None if on none.
-    function, calls
-        What is called, once for each of the calls.
-    future
-        Of the list of results, once it was sent.
-    """
-
-    number: int
-    home: Home | None
-    function: Callable[..., Any]
-    calls: list[tuple[Any, ...]]
-    future: Future[list[Any]] | None = None
-
-    @property
-    def sent(self) -> Future[list[Any]]:
-        """The future of a task that was sent."""
-        assert self.future is not None
-        return self.future
-
-
-@dataclass(frozen=True, eq=False)
-class Handle:
-    """A result on the cluster: one of those of a task."""
-
-    task: Task
-    position: int
 
 
 class Cluster:
@@ -150,31 +102,25 @@ class Cluster:
         """Start the calls, the largest groups first, on the thread that holds least.
 
         A group larger than a thread's fair share goes to the threads call by call. What is not to
-        be kept has a home as well; a persisted array stays where it is.
+        be kept has a home as well; a persisted array stays where it is. Few tasks load what is
+        kept; as long as a part of what one loaded is needed, so is the rest.
         """
         groups = [[tuple(map(lean, call)) for call in calls] for calls in groups]
         self._memory = memory_and_need(self._client, groups)
         sizes = [[size_of(call) for call in calls] for calls in groups]
-        held = dict.fromkeys(self._threads(), 0)
-        share = sum(map(sum, sizes)) / len(held)
-        loaded: list[list[Handle]] = [[] for _ in groups]
-        for g in sorted(range(len(groups)), key=lambda g: sum(sizes[g]), reverse=True):
-            whole = sum(sizes[g]) <= share or len(groups[g]) == 1
-            home = min(held, key=lambda home: held[home])
-            for call, size in zip(groups[g], sizes[g], strict=True):
-                if not whole:
-                    home = min(held, key=lambda home: held[home])
-                held[home] += size
-                loaded[g] += self._load(home, function, call, keep)
-        return loaded
+        loaded: dict[Place, Handle] = {}
+        for home, places in spread(sizes, self._threads(), LOAD_CELLS if keep else 0):
+            calls = [groups[g][k] for g, k in places]
+            loaded.update(zip(places, self._load(home, function, calls, keep), strict=True))
+        return [[loaded[g, k] for k in range(len(calls))] for g, calls in enumerate(groups)]
 
     def _load(
-        self, home: Home, function: Callable[..., Any], call: tuple[Any, ...], keep: bool
+        self, home: Home, function: Callable[..., Any], calls: list[tuple[Any, ...]], keep: bool
     ) -> list[Handle]:
-        """Start a call, or have its home know how to make it."""
-        if keep or any(futures_of(array) for array in arrays_of(call)):
-            return self._start(home, function, [call])
-        return self._start(home, partial(Anew, function, call), [()])
+        """Start calls, or have their home know how to make them."""
+        if keep or any(futures_of(array) for call in calls for array in arrays_of(call)):
+            return self._start(home, function, calls)
+        return self._start(home, unchanged, [(Anew(function, call),) for call in calls])
 
     def together(self, handles: Sequence[Handle]) -> bool:
         """Whether they have one home."""
@@ -348,43 +294,6 @@ class Cluster:
             ) from error
 
 
-def wait_for_worker(client: Client, seconds: float) -> None:
-    """Wait until there is a worker; one that has paused is one."""
-    if client.nthreads():
-        return
-    try:
-        client.wait_for_workers(1, timeout=seconds)
-    except TimeoutError:
-        raise ClusterError(f"{NO_WORKER} ({seconds} s)") from None
-
-
-def check_versions(client: Client) -> None:
-    """Refuse workers that run another version of the package."""
-    mine = package_version()
-    for worker, theirs in client.run(package_version, on_error="return").items():
-        if isinstance(theirs, OSError):
-            continue  # it was lost meanwhile
-        if theirs != mine:
-            found = f"cannot be run ({theirs})" if isinstance(theirs, Exception) else f"is {theirs}"
-            raise ClusterError(
-                f"worker {worker}: mtlirt {found}, in this process it is {mine}; install one "
-                "version everywhere"
-            )
-
-
-def stuck(workers: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Those of the workers, as their scheduler tells of them, that have paused and run nothing.
-
-    They have work left, or there is no other worker that might get some.
-    """
-    left = {}
-    for address, worker in workers.items():
-        tasks = worker["metrics"].get("task_counts", {})
-        if worker["status"] == "paused" and not tasks.get("executing"):
-            left[address] = sum(count for state, count in tasks.items() if state != "memory")
-    return [address for address, count in left.items() if count or len(left) == len(workers)]
-
-
 def memory_and_need(client: Client, groups: Sequence[Sequence[tuple[Any, ...]]]) -> str:
     """The least memory of a worker, and the largest of the Dask arrays that are to be loaded."""
     with asking():
@@ -418,53 +327,6 @@ def size_of(call: Sequence[Any]) -> int:
     return sum(int(array.size) for array in arrays_of(call))
 
 
-def package_version() -> str:
-    """The version of this package where it runs."""
-    return version("mtlirt")
-
-
 def at(home: Home | None) -> dict[str, Any]:
     """What asks the scheduler for a home without insisting on it."""
     return {} if home is None else {"workers": [home.worker], "allow_other_workers": True}
-
-
-def homes(args: Sequence[Any]) -> Iterator[Home]:
-    """The homes of the handles in some arguments, in their order."""
-    for arg in args:
-        if isinstance(arg, Handle):
-            if arg.task.home is not None:
-                yield arg.task.home
-        elif type(arg) in (list, tuple):
-            yield from homes(arg)
-
-
-def sorted_homes(some: Iterable[Home]) -> list[Home]:
-    """Homes in an order, one of each worker before the second of any."""
-    return sorted(some, key=lambda home: (home.thread, home.worker))
-
-
-@contextmanager
-def asking() -> Iterator[None]:
-    """As `translating`, around questions to the scheduler alone."""
-    try:
-        with translating():
-            yield
-    except OSError as error:
-        raise ClusterError(
-            f"the scheduler is out of reach: see that it runs, then run again ({error})"
-        ) from error
-
-
-@contextmanager
-def translating() -> Iterator[None]:
-    """Turn what Dask says of lost workers and schedulers into errors that say what to do."""
-    try:
-        yield
-    except (NoValidWorkerError, NoWorkerError) as error:
-        raise ClusterError(f"{NO_WORKER}: {error}") from error
-    except (CancelledError, CommClosedError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise ClusterError(
-            "the cluster lost the work, most often for its scheduler ended: see that it runs, then "
-            f"run again ({reason})"
-        ) from error

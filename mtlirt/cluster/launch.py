@@ -30,9 +30,10 @@ OWN_SCHEDULER = {
 that is silent for a minute is given up, before another minute is over."""
 
 WHILE_IT_LIVES = {"distributed.deploy.lost-worker-timeout": "1000 days"}
-"""What a cluster of this machine goes by. Its workers' nannies put others in the place of lost ones;
-by default it would look some seconds after a loss, and end a nanny whose worker is away just then,
-as one that was lost a second time is."""
+"""What a cluster of this machine goes by: nannies put others in the place of lost workers.
+
+By default it would look some seconds after a loss, and end the nanny of a worker that is away just
+then, as one is that was lost again."""
 
 GREETING_SECONDS = 10.0
 """How long a scheduler may take to speak."""

@@ -131,8 +131,8 @@ def read_block(
 
 
 def taken_rows(block: ResponseBlock, keep: npt.NDArray[np.bool_]) -> ResponseBlock:
-    """The rows of a block whose models took the domain."""
-    return block.rows(keep)
+    """The rows of a block whose models took the domain; the block itself if that is all."""
+    return block if keep.all() else block.rows(keep)
 
 
 def place(
@@ -187,18 +187,23 @@ def place(
         ]
         loaded = executor.load(read_block, of_takers, keep)
     grids = [grid_of(blocks, width) for blocks, width in zip(loaded, widths, strict=True)]
-    if keep:
+    if keep and not all(mask.all() for masks in there for mask in masks):
         grids = [
-            [
-                row if mask.all() else [executor.submit(taken_rows, block, mask) for block in row]
-                for row, mask in zip(rows, masks, strict=True)
-            ]
-            for rows, masks in zip(grids, there, strict=True)
-        ]
+            without_absent(executor, *domain) for domain in zip(grids, there, strict=True)
+        ]  # all of them, so that nothing of what was loaded with them is kept
     return [
         placed_domain(executor, name, part, picked[name], guessing[name], keep, *found)
         for (name, part), *found in zip(data.items(), grids, counts, there, strict=True)
     ]
+
+
+def without_absent(
+    executor: Executor, grid: list[list[Any]], there: list[npt.NDArray[np.bool_]]
+) -> list[list[Any]]:
+    """A domain's blocks with only the models that took it."""
+    rows = zip(grid, there, strict=True)
+    taken = executor.submit_all(taken_rows, [(block, mask) for row, mask in rows for block in row])
+    return grid_of(taken, len(grid[0]))
 
 
 def weighed(data: DomainResponses) -> bool:

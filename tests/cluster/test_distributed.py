@@ -15,12 +15,14 @@ import pytest
 from distributed import Client
 from distributed.comm.core import CommClosedError
 
-from mtlirt.cluster import distributed, launch
+from mtlirt.cluster import distributed, launch, workers
 from mtlirt.cluster.bundle import Reference, filled, packed, run_calls
-from mtlirt.cluster.distributed import Cluster, Handle, Home, Task, homes
+from mtlirt.cluster.distributed import Cluster
 from mtlirt.cluster.errors import ClusterError
 from mtlirt.cluster.launch import connected, local_cluster
 from mtlirt.cluster.local import Inline
+from mtlirt.cluster.placing import Home
+from mtlirt.cluster.tasks import Handle, Task, homes
 from mtlirt.errors import InputError
 
 
@@ -234,16 +236,16 @@ def test_workers_that_pause_for_want_of_memory_are_told_so(monkeypatch):
     ],
 )
 def test_a_worker_is_stuck_that_has_paused_with_work_and_runs_none(status, tasks, expected):
-    workers = {
+    told = {
         "a": {"status": status, "metrics": {"task_counts": tasks}},
         "b": {"status": "running", "metrics": {"task_counts": {"executing": 1}}},
     }
-    assert distributed.stuck(workers) == expected
+    assert workers.stuck(told) == expected
 
 
 def test_workers_are_stuck_when_all_have_paused():
     paused = {"status": "paused", "metrics": {"task_counts": {"memory": 1}}}
-    assert distributed.stuck({"a": paused, "b": paused}) == ["a", "b"]
+    assert workers.stuck({"a": paused, "b": paused}) == ["a", "b"]
 
 
 def test_a_scheduler_that_goes_away_is_told_so():
@@ -266,7 +268,7 @@ def test_without_a_worker_it_says_how_to_start_one(monkeypatch):
 
 def test_workers_of_another_version_are_refused(threaded_cluster, monkeypatch):
     versions = iter(["9.9", "0.0"])
-    monkeypatch.setattr(distributed, "package_version", lambda: next(versions))
+    monkeypatch.setattr(workers, "package_version", lambda: next(versions))
     with pytest.raises(
         ClusterError, match=r"worker inproc.*mtlirt is 0\.0, in this process it is 9\.9"
     ):
@@ -281,7 +283,7 @@ def test_a_worker_that_cannot_run_it_is_refused(threaded_cluster, monkeypatch):
         return "1"
 
     broken.calls = 0
-    monkeypatch.setattr(distributed, "package_version", broken)
+    monkeypatch.setattr(workers, "package_version", broken)
     with pytest.raises(ClusterError, match=r"cannot be run .*No module named"):
         Cluster(threaded_cluster, Inline())
 
@@ -294,7 +296,7 @@ def test_a_worker_lost_while_it_is_asked_for_its_version_is_none(threaded_cluste
         return "1"
 
     lost.calls = 0
-    monkeypatch.setattr(distributed, "package_version", lost)
+    monkeypatch.setattr(workers, "package_version", lost)
     Cluster(threaded_cluster, Inline())
 
 
