@@ -57,10 +57,15 @@ STRUCTURE = 1.1
 """Where residuals have no larger `SecondDimension.ratio`, one trait explains a domain's responses,
 and its own could not do better."""
 
-SEVERAL, LEEWAY = 0.085, 3.0
+SEVERAL, LEEWAY = 0.065, 3.0
 """Where they have a larger `SecondDimension.correlation`, the items measure several traits, and
 whether a few items follow the other domains is an accident: `EDGE` is less by `LEEWAY` over the
 number of items, so that of ten the own trait may also gain less than the borrowing one."""
+
+COHERENT = 0.8
+"""Elsewhere the slopes along the own trait must agree in sign, their sum being more than this share
+of that of their sizes: by a trait that turns many items round, models differ in something else
+than what the domain is meant to measure, such as the option they prefer."""
 
 TRUSTED = 100
 """With fewer models the correlation of residuals is too much of an accident itself."""
@@ -96,12 +101,21 @@ class Verdict(NamedTuple):
     ----------
     gains
         Of each rival on left-out items.
+    coherence
+        Of each rival's slopes, the size of their sum over the sum of their sizes.
     residuals
         At the first rival's traits.
     """
 
     gains: list[float]
+    coherence: list[float]
     residuals: SecondDimension
+
+    @classmethod
+    def none(cls, rivals: Sequence[Rival], residuals: SecondDimension) -> Verdict:
+        """Without gains."""
+        nothing = [np.nan] * len(rivals)
+        return cls(nothing, nothing, residuals)
 
 
 def judged_pooling(
@@ -125,9 +139,11 @@ def judged_pooling(
     Items are found together unless the domain's own trait gains more than log(models) of
     log-likelihood over it, and more than `EDGE` of its gain, or, where the items measure several
     traits, not much less (`SEVERAL`); and `SUPPORT` times log(models) over no trait at all: where
-    a domain's items hardly cohere, a few of one kind easily pass for its trait. Items are left out,
-    not cells, because items are what a domain has few of; what either trait loses by that is made
-    up for (`growth`). The rule was chosen among dozens on splits of real responses (`openllm_v1`).
+    a domain's items hardly cohere, a few of one kind easily pass for its trait. Where one trait
+    explains the responses, the own one's slopes must agree in sign (`COHERENT`). Items are left
+    out, not cells, because items are what a domain has few of; what either trait loses by that is
+    made up for (`growth`). The rule was chosen among dozens on splits of real responses
+    (`openllm_v1`).
     """
     pool = NO_PRIOR
     if state.slope_priors[0].precision > 0.0:
@@ -140,7 +156,7 @@ def judged_pooling(
         [(~domain.constant & ~held).sum() for domain, held in zip(domains, state.held, strict=True)]
     )
     judged, calls = [], []
-    together, own, correlation, unit = np.full((4, len(domains)), np.nan)
+    together, own, correlation, coherence, unit = np.full((5, len(domains)), np.nan)
     for t, domain in enumerate(domains):
         if not borrows[t] or items[t] < FOLDS:
             continue
@@ -156,7 +172,7 @@ def judged_pooling(
         ]
         weight, slopes = state.precision[rows, t], state.items[t].slope
         traits = combined(borrowed, weight, state.shift[rows, t])[0]
-        firm = weight.mean() > 1.0 and abs(slopes.sum()) > 0.5 * abs(slopes).sum()
+        firm = weight.mean() > 1.0 and agreement_in_sign(slopes) > 0.5
         of_chunks = chunk_rows(sample, [len(part) for part in domain.takers])
         judged.append(t)
         calls.append((of_chunks, rivals, traits, firm))
@@ -164,13 +180,14 @@ def judged_pooling(
     found = run_steps(executor, gains_step, [domains[t] for t in judged], calls)
     for t, verdict in zip(judged, found, strict=True):
         together[t], own[t] = verdict.gains
+        coherence[t] = verdict.coherence[1]
         correlation[t] = verdict.residuals.correlation
-    alone = better_alone(together, own, unit, correlation, items)
+    alone = better_alone(together, own, unit, correlation, coherence, items)
     return alone, ~alone & (together < unit)
 
 
 def better_alone(
-    together: Float, own: Float, unit: Float, correlation: Float, items: Index
+    together: Float, own: Float, unit: Float, correlation: Float, coherence: Float, items: Index
 ) -> npt.NDArray[np.bool_]:
     """Whether items are better found alone, by domain; never where the gains are nan.
 
@@ -182,13 +199,16 @@ def better_alone(
         Logarithm of the number of models.
     correlation
         Of the residuals, see `SecondDimension`.
+    coherence
+        Of the own trait's slopes, see `Verdict`.
     items
         How many the domain has that tell models apart.
     """
     torn = (correlation > SEVERAL) & (unit >= np.log(TRUSTED))
     leaning = (EDGE - LEEWAY / np.maximum(items, 1)) * own
     margin = np.where(torn, leaning, np.maximum(unit, EDGE * own))
-    return np.asarray((own - together > margin) & (own > SUPPORT * unit))
+    meant = torn | (coherence > COHERENT)
+    return np.asarray((own - together > margin) & (own > SUPPORT * unit) & meant)
 
 
 def spaced_sample(domain: PlacedDomain, expected: Float, most: int) -> Index:
@@ -248,25 +268,32 @@ def rivals_gains(
     counts = count_block(whole)
     informative = (counts.item_successes > 0) & (counts.item_successes < counts.item_attempts)
     if informative.sum() < FOLDS:
-        return Verdict([np.nan] * len(rivals), SecondDimension(np.nan, np.nan))
+        return Verdict.none(rivals, SecondDimension(np.nan, np.nan))
     whole = whole.columns(informative)
     residuals = second_dimension(whole, some_items(rivals[0].items, informative), traits)
     if firm and residuals.ratio <= STRUCTURE:
-        return Verdict([np.nan] * len(rivals), residuals)
+        return Verdict.none(rivals, residuals)
     share = (counts.item_successes / np.maximum(counts.item_attempts, 1))[informative]
     follows = column_products(whole.responses, rivals[0].cavity.mean)
     fold = np.empty(len(share), np.intp)
     fold[np.lexsort((follows, share))] = np.arange(len(share)) % FOLDS
-    gains = []
+    gains, coherence = [], []
     for rival in rivals:
         items = some_items(rival.items, informative)
         if rival.repeats:
             items = refitted(whole, items, rival, rival.repeats)[0]
+        coherence.append(agreement_in_sign(items.slope))
         folds, grown = zip(
             *(left_out(whole, fold == k, items, rival) for k in range(FOLDS)), strict=True
         )
         gains.append(float(common_slope_gains(folds).sum() * np.mean(grown)))
-    return Verdict(gains, residuals)
+    return Verdict(gains, coherence, residuals)
+
+
+def agreement_in_sign(slope: Float) -> float:
+    """The size of the slopes' sum over the sum of their sizes; 0 where all are 0."""
+    sizes = np.abs(slope).sum()
+    return float(np.abs(slope.sum()) / sizes) if sizes > 0.0 else 0.0
 
 
 def left_out(
