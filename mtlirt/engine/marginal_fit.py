@@ -10,12 +10,13 @@ import pandas as pd
 
 from mtlirt.cluster.executor import Executor
 from mtlirt.engine.events import Listener
+from mtlirt.engine.item_errors import item_covariances
 from mtlirt.engine.marginal import ridges
 from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import PlacedDomain
 from mtlirt.engine.progress import Arrays, Keep, Progress
 from mtlirt.engine.rounds import run_rounds
-from mtlirt.engine.scoring import score_models
+from mtlirt.engine.scoring import Scored
 from mtlirt.engine.state import start
 from mtlirt.engine.tables import (
     domain_table,
@@ -26,7 +27,6 @@ from mtlirt.engine.tables import (
     trait_table,
 )
 from mtlirt.engine.warm import warm_start
-from mtlirt.irt.items import covariance
 from mtlirt.irt.representation import canonical
 from mtlirt.responses.matrix import Responses
 from mtlirt.result import Fit
@@ -60,22 +60,11 @@ def marginal_fit(
     progress = run_rounds(executor, domains, options, begin, listener, keep)
     state, history = progress.last, progress.history
     representation = canonical(state.representation)
-    covariances = [
-        covariance(information, prior, held)
-        for information, prior, held in zip(
-            state.information, state.slope_priors, state.held, strict=True
-        )
-    ]
-    table = score_models(
-        executor,
-        domains,
-        state.items,
-        covariances,
-        representation,
-        "eap",
-        state.alone,
-        (np.maximum(state.precision - ridges(domains, state), 0.0), state.shift),
-    )
+    scored = Scored.of(executor, domains, state.items, representation, state.alone)
+    start_at = np.maximum(state.precision - ridges(domains, state), 0.0), state.shift
+    settled = scored.settled(executor, "eap", start_at)
+    covariances = item_covariances(executor, domains, state, settled)
+    table = scored.widened(executor, settled, covariances)
     info = {
         "estimator": options.estimator,
         "priors": options.priors,

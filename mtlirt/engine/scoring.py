@@ -43,7 +43,7 @@ class TraitTable:
     mean, sd
         Of the joint posterior's marginals.
     precision, shift
-        The sites, widened by the items' own uncertainty.
+        The sites.
     log_likelihood
         Of all responses, at the frozen items (nan for modal scores).
     settled
@@ -66,7 +66,6 @@ def score_models(
     representation: Representation,
     estimate: Estimate,
     alone: npt.NDArray[np.bool_] | None = None,
-    start: tuple[Float, Float] | None = None,
 ) -> TraitTable:
     """Pass messages between domains until they settle, then widen them by items' uncertainty.
 
@@ -81,9 +80,6 @@ def score_models(
         Domains whose takers' traits borrow nothing from the other domains and lend nothing to
         those of the others' takers; none by default. Traits of models that did not take a domain
         are expected from all that they took.
-    start
-        Precisions and shifts of sites to start from; none by default. The fixed point is the
-        same.
 
     Notes
     -----
@@ -92,52 +88,105 @@ def score_models(
     missing the first ones go over the responses, cells x nodes; the others over curves that were
     kept, models x domains x 27 numbers in all (unless responses are not kept either).
     """
-    shape = len(domains[0].answered), len(domains)
-    precision, shift = start or (np.zeros(shape), np.zeros(shape))
-    work = Frozen.of(executor, domains, items, representation)
-    alone = np.zeros(len(domains), bool) if alone is None else alone
-    taken = taken_domains(domains)
+    scored = Scored.of(executor, domains, items, representation, alone)
+    return scored.widened(executor, scored.settled(executor, estimate), covariances)
 
-    def heard() -> tuple[Cavity, float]:
-        everyone, log_integral = cavities(executor.here, precision, shift, representation)
-        if alone.any():
-            of_takers = takers_cavities(executor.here, precision, shift, representation, alone)
+
+@dataclass(frozen=True)
+class Scored:
+    """Domains with frozen items whose models are to be scored.
+
+    Attributes
+    ----------
+    work
+        The domains.
+    representation, alone, taken
+        What their messages go through: see `score_models`.
+    """
+
+    work: Frozen
+    representation: Representation
+    alone: npt.NDArray[np.bool_]
+    taken: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls,
+        executor: Executor,
+        domains: Sequence[PlacedDomain],
+        items: Sequence[Items],
+        representation: Representation,
+        alone: npt.NDArray[np.bool_] | None = None,
+    ) -> Scored:
+        """Prepare some domains: one pass over their responses."""
+        work = Frozen.of(executor, domains, items, representation)
+        alone = np.zeros(len(domains), bool) if alone is None else alone
+        return cls(work, representation, alone, taken_domains(domains))
+
+    def settled(
+        self, executor: Executor, estimate: Estimate, start: tuple[Float, Float] | None = None
+    ) -> TraitTable:
+        """Pass messages between domains until they settle.
+
+        Parameters
+        ----------
+        start
+            Precisions and shifts of sites to start from; none by default. The fixed point is the
+            same.
+        """
+        work = self.work
+        precision, shift = start or (np.zeros(self.taken.shape), np.zeros(self.taken.shape))
+        everyone, _ = self._heard(executor, precision, shift)
+        mean, variance = combined(everyone, precision, shift)
+        log_likelihood, moved, quadrature = np.nan, np.inf, FITTING
+        for number in range(MAX_SWEEPS):
+            if quadrature is FITTING and moved < NEAR:
+                quadrature = SCORING
+                if estimate == "eap":
+                    work = work.with_curves(executor, everyone, Cavity(mean, variance), quadrature)
+            fresh_precision, fresh_shift, log_scales = work.sweep(
+                executor, everyone, Cavity(mean, variance), estimate, quadrature
+            )
+            share = 1.0 if number < DAMP_AFTER else 0.5
+            precision = share * fresh_precision + (1.0 - share) * precision
+            shift = share * fresh_shift + (1.0 - share) * shift
+            everyone, log_integral = self._heard(executor, precision, shift)
+            if estimate == "eap":
+                log_likelihood = log_integral + log_scales + work.intercept_term
+            before_mean, before_sd = mean, np.sqrt(variance)
+            mean, variance = combined(everyone, precision, shift)
+            moved = max(
+                float(np.abs(mean - before_mean).max()),
+                float(np.abs(np.sqrt(variance) - before_sd).max()),
+            )
+            if moved <= TOLERANCE and quadrature is SCORING:
+                break
+        sd = np.sqrt(variance)
+        return TraitTable(mean, sd, precision, shift, log_likelihood, moved <= TOLERANCE)
+
+    def widened(
+        self, executor: Executor, found: TraitTable, covariances: Sequence[Float]
+    ) -> TraitTable:
+        """Settled traits, their sites widened by items of such covariances, by domain."""
+        if not any(covariance.any() for covariance in covariances):
+            return found
+        uncertainty = self.work.uncertainty(executor, covariances, found.mean)
+        precision, shift = widened(found.precision, found.shift, uncertainty)
+        everyone, _ = self._heard(executor, precision, shift)
+        mean, variance = combined(everyone, precision, shift)
+        return replace(found, mean=mean, sd=np.sqrt(variance), precision=precision, shift=shift)
+
+    def _heard(self, executor: Executor, precision: Float, shift: Float) -> tuple[Cavity, float]:
+        """What each trait's prior becomes by the other domains' sites, and their log integral."""
+        sites = executor.here, precision, shift, self.representation
+        everyone, log_integral = cavities(*sites)
+        if self.alone.any():
+            of_takers = takers_cavities(*sites, self.alone)
             everyone = Cavity(
-                np.where(taken, of_takers.mean, everyone.mean),
-                np.where(taken, of_takers.variance, everyone.variance),
+                np.where(self.taken, of_takers.mean, everyone.mean),
+                np.where(self.taken, of_takers.variance, everyone.variance),
             )
         return everyone, log_integral
-
-    everyone, _ = heard()
-    mean, variance = combined(everyone, precision, shift)
-    log_likelihood, moved, quadrature = np.nan, np.inf, FITTING
-    for number in range(MAX_SWEEPS):
-        if quadrature is FITTING and moved < NEAR:
-            quadrature = SCORING
-            if estimate == "eap":
-                work = work.with_curves(executor, everyone, Cavity(mean, variance), quadrature)
-        fresh_precision, fresh_shift, log_scales = work.sweep(
-            executor, everyone, Cavity(mean, variance), estimate, quadrature
-        )
-        share = 1.0 if number < DAMP_AFTER else 0.5
-        precision = share * fresh_precision + (1.0 - share) * precision
-        shift = share * fresh_shift + (1.0 - share) * shift
-        everyone, log_integral = heard()
-        if estimate == "eap":
-            log_likelihood = log_integral + log_scales + work.intercept_term
-        before_mean, before_sd = mean, np.sqrt(variance)
-        mean, variance = combined(everyone, precision, shift)
-        moved = max(
-            float(np.abs(mean - before_mean).max()),
-            float(np.abs(np.sqrt(variance) - before_sd).max()),
-        )
-        if moved <= TOLERANCE and quadrature is SCORING:
-            break
-    if any(covariance.any() for covariance in covariances):
-        precision, shift = widened(precision, shift, work.uncertainty(executor, covariances, mean))
-        everyone, _ = heard()
-        mean, variance = combined(everyone, precision, shift)
-    return TraitTable(mean, np.sqrt(variance), precision, shift, log_likelihood, moved <= TOLERANCE)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,126 @@
+"""How sure a fit is of its items, the models' traits being found with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mtlirt.cluster.executor import Executor
+from mtlirt.engine.placement import PlacedDomain, grid_of, taken_domains
+from mtlirt.engine.scoring import TraitTable
+from mtlirt.engine.state import State
+from mtlirt.engine.steps import run_steps
+from mtlirt.irt.curves import Grid
+from mtlirt.irt.kernels import Float, added
+from mtlirt.irt.observed import (
+    TraitUncertainty,
+    cell_uncertainty,
+    observed_covariance,
+    trait_uncertainty,
+)
+from mtlirt.irt.slopes import SlopePosterior, SlopePrior, learn_slope_priors
+
+STEP = 0.2
+"""Distance of the grid points at which the traits are gathered, in standard deviations."""
+
+
+def item_covariances(
+    executor: Executor, domains: Sequence[PlacedDomain], state: State, traits: TraitTable
+) -> list[Float]:
+    """Covariances of (a, d) of all items by domain: entries aa, ad, dd, shape (items, 3).
+
+    Costs items x 40^2, and one pass over the cells of domains that are not complete.
+
+    Parameters
+    ----------
+    traits
+        Settled at the state's items.
+
+    Notes
+    -----
+    The slopes' priors were found with variances as if the traits were known. They are found again
+    with the ones that follow, which then count.
+    """
+    gathered = gathered_traits(executor, domains, traits)
+
+    def found(priors: Sequence[SlopePrior]) -> list[Float]:
+        columns = zip(state.items, state.information, *gathered, priors, state.held, strict=True)
+        here = executor.here
+        return here.gather(here.submit_all(observed_covariance, list(columns)))
+
+    first = found(state.slope_priors)
+    if all(prior.precision == 0.0 for prior in state.slope_priors):
+        return first
+    posteriors = [
+        SlopePosterior(part.slope[~held], spread[~held, 0])
+        for part, held, spread in zip(state.items, state.held, first, strict=True)
+    ]
+    return found(learn_slope_priors(posteriors, state.slope_priors))
+
+
+def gathered_traits(
+    executor: Executor, domains: Sequence[PlacedDomain], traits: TraitTable
+) -> tuple[list[TraitUncertainty], list[Grid]]:
+    """What the traits leave open, and the grid on which it is gathered, by domain."""
+    mean, variance = traits.mean, traits.sd**2
+    grids = [
+        covering(low, high) for low, high in zip(mean.min(axis=0), mean.max(axis=0), strict=True)
+    ]
+    several = [t for t, domain in enumerate(domains) if not domain.one_curve]
+    calls = [
+        (
+            grids[t],
+            [mean[rows, t] for rows in domains[t].takers],
+            [variance[rows, t] for rows in domains[t].takers],
+        )
+        for t in several
+    ]
+    counts = run_steps(executor, spread_step, [domains[t] for t in several], calls)
+    counted = dict(zip(several, counts, strict=True))
+    active = np.flatnonzero(taken_domains(domains).any(axis=1))
+    gathered = []
+    for t, domain in enumerate(domains):
+        rows = domain.models
+        others = np.setdiff1d(active, rows)
+        gathered.append(
+            trait_uncertainty(
+                (mean[rows, t], variance[rows, t]),
+                traits.precision[rows, t],
+                traits.shift[rows, t],
+                (mean[others, t], variance[others, t]),
+                grids[t],
+                *counted.get(t, (None, None)),
+            )
+        )
+    return gathered, grids
+
+
+def covering(low: float, high: float) -> Grid:
+    """A grid of `STEP` from one trait to another."""
+    first = int(np.floor(low / STEP))
+    return Grid(first, int(np.ceil(high / STEP)) + 2 - first, STEP)
+
+
+def spread_step(
+    executor: Executor,
+    blocks: Sequence[Sequence[Any]],
+    grid: Grid,
+    means: Sequence[Float],
+    variances: Sequence[Float],
+) -> tuple[Float, Float]:
+    """``noise`` and ``drift`` of `TraitUncertainty` of a domain, added over model chunks."""
+    calls = [
+        (block, mean, variance, grid)
+        for row, mean, variance in zip(blocks, means, variances, strict=True)
+        for block in row
+    ]
+    found = executor.gather(executor.submit_all(cell_uncertainty, calls))
+    by_chunk = zip(*grid_of(found, len(blocks[0])), strict=True)
+    sums = [
+        (added([noise for noise, _ in parts]), added([drift for _, drift in parts]))
+        for parts in by_chunk
+    ]
+    noise, drift = (np.concatenate(part, axis=1) for part in zip(*sums, strict=True))
+    return noise, drift
