@@ -16,14 +16,19 @@ from mtlirt.irt.curves import Grid
 from mtlirt.irt.kernels import Float, added
 from mtlirt.irt.observed import (
     TraitUncertainty,
+    anchored_root,
     cell_uncertainty,
     observed_covariance,
     trait_uncertainty,
 )
 from mtlirt.irt.slopes import SlopePosterior, SlopePrior, learn_slope_priors
 
-STEP = 0.2
+STEP = 0.3
 """Distance of the grid points at which the traits are gathered, in standard deviations."""
+
+
+MATTERS = 0.02
+"""Relative change of the precision of a slope prior from which on covariances are found again."""
 
 
 def item_covariances(
@@ -41,13 +46,15 @@ def item_covariances(
     Notes
     -----
     The slopes' priors were found with variances as if the traits were known. They are found again
-    with the ones that follow, which then count.
+    with the ones that follow, which count where that makes a difference (`MATTERS`).
     """
-    gathered = gathered_traits(executor, domains, traits)
+    here = executor.here
+    gathered, grids = gathered_traits(executor, domains, traits)
+    roots = here.gather(here.submit_all(anchored_root, [(part,) for part in gathered]))
+    known = state.items, state.information, gathered, roots, grids
 
     def found(priors: Sequence[SlopePrior]) -> list[Float]:
-        columns = zip(state.items, state.information, *gathered, priors, state.held, strict=True)
-        here = executor.here
+        columns = zip(*known, priors, state.held, strict=True)
         return here.gather(here.submit_all(observed_covariance, list(columns)))
 
     first = found(state.slope_priors)
@@ -57,7 +64,12 @@ def item_covariances(
         SlopePosterior(part.slope[~held], spread[~held, 0])
         for part, held, spread in zip(state.items, state.held, first, strict=True)
     ]
-    return found(learn_slope_priors(posteriors, state.slope_priors))
+    priors = learn_slope_priors(posteriors, state.slope_priors)
+    changes = [
+        abs(after.precision - before.precision) / before.precision
+        for before, after in zip(state.slope_priors, priors, strict=True)
+    ]
+    return found(priors) if max(changes) > MATTERS else first
 
 
 def gathered_traits(
@@ -79,11 +91,12 @@ def gathered_traits(
     ]
     counts = run_steps(executor, spread_step, [domains[t] for t in several], calls)
     counted = dict(zip(several, counts, strict=True))
-    active = np.flatnonzero(taken_domains(domains).any(axis=1))
+    taken = taken_domains(domains)
+    active = taken.any(axis=1)
     gathered = []
     for t, domain in enumerate(domains):
         rows = domain.models
-        others = np.setdiff1d(active, rows)
+        others = active & ~taken[:, t]
         gathered.append(
             trait_uncertainty(
                 (mean[rows, t], variance[rows, t]),

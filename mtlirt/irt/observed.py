@@ -164,6 +164,7 @@ def observed_covariance(
     items: Items,
     information: Float,
     traits: TraitUncertainty,
+    root: Float,
     grid: Grid,
     prior: SlopePrior,
     held: npt.NDArray[np.bool_],
@@ -175,6 +176,8 @@ def observed_covariance(
     information
         Expected information of (a, d) if the traits were known, without the prior, shape
         (items, 3), averaged over the traits' posteriors.
+    root
+        `anchored_root` of the traits.
     prior
         Of the slopes.
 
@@ -193,7 +196,6 @@ def observed_covariance(
     0. An intercept that is not placed within +-`LIMIT` counts as known. Costs items x count^2, and
     memory for 4 x count numbers an item.
     """
-    root = anchored_root(traits)
     free = np.flatnonzero(~held)
     strips = [free[start : start + STRIP] for start in range(0, len(free), STRIP)]
     known = items, information, traits, grid, prior, root, mean_pull(prior, len(free))

@@ -99,10 +99,10 @@ def test_it_inverts_the_whole_information(guessing, missing):
     truth = np.linalg.inv(whole - directions @ root @ root.T @ directions.T)
 
     held = np.zeros(30, bool)
-    got = observed_covariance(items, information, traits, GRID, prior, held)
+    got = observed_covariance(items, information, traits, root, GRID, prior, held)
     np.testing.assert_allclose(got, diagonal_blocks(truth), rtol=1e-8)
     held[4] = True
-    assert not observed_covariance(items, information, traits, GRID, prior, held)[4].any()
+    assert not observed_covariance(items, information, traits, root, GRID, prior, held)[4].any()
 
 
 def test_known_traits_leave_the_complete_information():
@@ -114,7 +114,9 @@ def test_known_traits_leave_the_complete_information():
     )
     information = complete_information(items, posteriors(items, responses), np.ones((500, 12)))
     held = np.zeros(12, bool)
-    got = observed_covariance(items, information, traits, GRID, NO_PRIOR, held)
+    got = observed_covariance(
+        items, information, traits, anchored_root(traits), GRID, NO_PRIOR, held
+    )
     np.testing.assert_allclose(got, covariance(information, NO_PRIOR, held), rtol=1e-6)
 
 
