@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import dask.array as da
 import numpy as np
+from dask.core import flatten
 from dask.local import get_sync
 
 
@@ -138,9 +139,13 @@ def in_thread(function: Callable[..., Any], call: tuple[Any, ...]) -> Any:
 
 
 def computed(value: Any) -> Any:
-    """The value, computed in this thread if it is a Dask array."""
+    """The value, computed in this thread if it is a Dask array of one chunk.
+
+    Its graph is small and runs as it is: optimising it would take longer, and copy the result.
+    """
     if isinstance(value, da.Array):
-        return np.asarray(value.compute(scheduler=get_sync))  # by name it imports distributed
+        (key,) = flatten(value.__dask_keys__())
+        return np.asarray(get_sync(dict(value.dask.cull({key})), key))
     return value
 
 

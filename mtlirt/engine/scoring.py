@@ -24,10 +24,10 @@ from mtlirt.irt.traits import Cavity, combined, widened
 Estimate = Literal["eap", "map"]
 
 TOLERANCE = 1e-11
-"""Messages have settled when no trait's mean or sd moves by more."""
+"""Messages have settled when what the other domains say of no trait's mean or sd moves by more."""
 
 NEAR = 1e-3
-"""While messages move by more, posteriors are integrated as in a fit."""
+"""While it moves by more, posteriors are integrated as in a fit."""
 
 MAX_SWEEPS = 500
 DAMP_AFTER = 30
@@ -150,14 +150,14 @@ class Scored:
             share = 1.0 if number < DAMP_AFTER else 0.5
             precision = share * fresh_precision + (1.0 - share) * precision
             shift = share * fresh_shift + (1.0 - share) * shift
+            before = everyone
             everyone, log_integral = self._heard(executor, precision, shift)
             if estimate == "eap":
                 log_likelihood = log_integral + log_scales + work.intercept_term
-            before_mean, before_sd = mean, np.sqrt(variance)
             mean, variance = combined(everyone, precision, shift)
             moved = max(
-                float(np.abs(mean - before_mean).max()),
-                float(np.abs(np.sqrt(variance) - before_sd).max()),
+                float(np.abs(everyone.mean - before.mean).max()),
+                float(np.abs(np.sqrt(everyone.variance) - np.sqrt(before.variance)).max()),
             )
             if moved <= TOLERANCE and quadrature is SCORING:
                 break
