@@ -93,12 +93,11 @@ def gathered_traits(
     counted = dict(zip(several, counts, strict=True))
     taken = taken_domains(domains)
     active = taken.any(axis=1)
-    gathered = []
+    parts = []
     for t, domain in enumerate(domains):
-        rows = domain.models
-        others = active & ~taken[:, t]
-        gathered.append(
-            trait_uncertainty(
+        rows, others = domain.models, active & ~taken[:, t]
+        parts.append(
+            (
                 (mean[rows, t], variance[rows, t]),
                 traits.precision[rows, t],
                 traits.shift[rows, t],
@@ -107,7 +106,7 @@ def gathered_traits(
                 *counted.get(t, (None, None)),
             )
         )
-    return gathered, grids
+    return executor.here.gather(executor.here.submit_all(trait_uncertainty, parts)), grids
 
 
 def covering(low: float, high: float) -> Grid:

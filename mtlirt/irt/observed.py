@@ -82,24 +82,23 @@ def trait_uncertainty(
     """
     m, v = traits
     told = precision > 1e-9
-    x = 2.0 * m - np.where(told, shift, m) / np.where(told, precision, 1.0)
-    none, one = np.zeros_like(m), np.ones_like(m)
-    sizes = np.array([v, 2.0 * v**2])  # of delta, and of delta^2 - v
-    loadings = np.array([[x, one], [one, none]])
-    ends = np.array([[one, none], [2.0 * m, one]])
-    factors = np.einsum("ain,bin,in->nab", loadings, loadings, sizes)
-    factors[:, 0, 0] -= np.where(told, v / np.maximum(precision, 1e-9), 0.0)
-    anchored = np.einsum("ain,bin,in->nab", loadings, ends, sizes)
-    columns = [factors.reshape(-1, 4), anchored.reshape(-1, 4), v[:, None] ** 2]
-    on_grid = gathered(m, np.concatenate(columns, axis=1), grid)
-    alone = on_grid[:, 3:4]
+    known = np.where(told, precision, 1.0)
+    x = 2.0 * m - np.where(told, shift / known, m)
+    along = v * x
+    square = along * x + 2.0 * v**2
+    columns = [square - np.where(told, v / known, 0.0), along, v]
+    columns += [2.0 * (m * along + v**2), 2.0 * m * v, v**2]
+    own, cross, alone, to_square, to_double, squared = gathered(
+        m, np.stack(columns, axis=1), grid
+    ).T
+    one = alone[:, None]
     return TraitUncertainty(
-        alone if noise is None else noise,
-        alone if drift is None else drift,
-        on_grid[:, :4].reshape(-1, 2, 2),
-        on_grid[:, 4:8].reshape(-1, 2, 2),
+        one if noise is None else noise,
+        one if drift is None else drift,
+        np.stack([own, cross, cross, alone], axis=1).reshape(-1, 2, 2),
+        np.stack([cross, to_square, alone, to_double], axis=1).reshape(-1, 2, 2),
         spread_of_moments(*traits) + spread_of_moments(*others),
-        on_grid[:, 8] / np.maximum(alone[:, 0], 1e-300),
+        squared / np.maximum(alone, 1e-300),
     )
 
 
