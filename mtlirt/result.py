@@ -31,9 +31,10 @@ class Fit:
         Index (domain, item_id). ``slope``, ``intercept``, ``guessing`` (the known lower
         asymptote, as given), ``difficulty`` (-intercept/slope, null where the slope is near 0),
         ``slope_variance``, ``slope_intercept_covariance``,
-        ``intercept_variance``, ``answered`` (models), ``successes``, ``attempts``, ``constant``
-        (all its takers alike: held at slope 0, uninformative), ``at_limit``. The variances take
-        the traits as known: in domains of fewer than 30 items they are too small.
+        ``intercept_variance`` (as if the traits were known), ``slope_se``, ``intercept_se``
+        (standard errors by the observed information: the traits are found from the same
+        responses), ``answered`` (models), ``successes``, ``attempts``, ``constant`` (all its takers
+        alike: held at slope 0, uninformative), ``at_limit``.
     domains
         Index domain. ``items``, ``models`` (takers), ``uniqueness``, ``pooling`` ("joint": its
         items and traits were found together with those of other joint domains; "own": its items,

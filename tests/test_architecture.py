@@ -21,7 +21,16 @@ MAY_KNOW = {
     "result": {"errors", "irt"},
     "scores": {"errors", "irt", "result"},
     "snapshots": {"errors", "storage", "result"},
-    "studies": {"errors", "storage", "responses", "cluster", "simulate", "engine", "result"},
+    "studies": {
+        "errors",
+        "storage",
+        "responses",
+        "cluster",
+        "simulate",
+        "engine",
+        "result",
+        "scores",
+    },
     "jobs": {"errors", "storage", "responses", "cluster", "engine", "result", "snapshots"},
 }
 NUMERICS_ONLY = {"irt": {"numpy", "scipy", "numba"}}

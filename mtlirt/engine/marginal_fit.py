@@ -27,6 +27,7 @@ from mtlirt.engine.tables import (
     trait_table,
 )
 from mtlirt.engine.warm import warm_start
+from mtlirt.irt.items import covariance
 from mtlirt.irt.representation import canonical
 from mtlirt.responses.matrix import Responses
 from mtlirt.result import Fit
@@ -63,7 +64,13 @@ def marginal_fit(
     scored = Scored.of(executor, domains, state.items, representation, state.alone)
     start_at = np.maximum(state.precision - ridges(domains, state), 0.0), state.shift
     settled = scored.settled(executor, "eap", start_at)
-    covariances = item_covariances(executor, domains, state, settled)
+    covariances = [
+        covariance(information, prior, held)
+        for information, prior, held in zip(
+            state.information, state.slope_priors, state.held, strict=True
+        )
+    ]
+    errors = item_covariances(executor, domains, state, settled)
     table = scored.widened(executor, settled, covariances)
     info = {
         "estimator": options.estimator,
@@ -82,7 +89,7 @@ def marginal_fit(
     median = general_trait(domains, table, flat)
     models = responses.models.index
     return Fit(
-        items=item_table(responses.items.index, domains, state, covariances),
+        items=item_table(responses.items.index, domains, state, covariances, errors),
         domains=domain_table(domains, state, representation, options, median),
         models=model_table(models, domains, table, representation, median.weights),
         traits=trait_table(models, domains, table),

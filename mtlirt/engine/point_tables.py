@@ -76,7 +76,7 @@ def item_point_table(
     intercept = np.concatenate([part.intercept for part in items])
     free = ~np.concatenate([domain.constant for domain in domains])
     at_limit = free & (np.isin(slope, SLOPES) | np.isin(intercept, INTERCEPTS))
-    return item_columns(index, domains, items, nothing, at_limit)
+    return item_columns(index, domains, items, nothing, nothing, at_limit)
 
 
 def domain_point_table(

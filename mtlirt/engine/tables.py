@@ -29,13 +29,18 @@ FLATTEST = 1e-6
 
 
 def item_table(
-    index: pd.Index, domains: Sequence[PlacedDomain], state: State, covariances: Sequence[Float]
+    index: pd.Index,
+    domains: Sequence[PlacedDomain],
+    state: State,
+    covariances: Sequence[Float],
+    errors: Sequence[Float],
 ) -> pd.DataFrame:
-    """`Fit.items`."""
+    """`Fit.items`: covariances given the traits, and those that count finding them, by domain."""
     slope = np.concatenate([part.slope for part in state.items])
     intercept = np.concatenate([part.intercept for part in state.items])
     limits = np.maximum(np.abs(slope), np.abs(intercept)) >= NEAR_LIMIT
-    return item_columns(index, domains, state.items, np.concatenate(covariances), limits)
+    spread = np.concatenate(covariances), np.concatenate(errors)
+    return item_columns(index, domains, state.items, *spread, limits)
 
 
 def item_columns(
@@ -43,9 +48,10 @@ def item_columns(
     domains: Sequence[PlacedDomain],
     items: Sequence[Items],
     spread: Float,
+    errors: Float,
     at_limit: npt.NDArray[np.bool_],
 ) -> pd.DataFrame:
-    """`Fit.items` of some parameters and their covariances (aa, ad, dd)."""
+    """`Fit.items` of some parameters and their two kinds of covariances (aa, ad, dd)."""
     slope = np.concatenate([part.slope for part in items])
     intercept = np.concatenate([part.intercept for part in items])
     steep = np.abs(slope) > FLATTEST
@@ -58,6 +64,8 @@ def item_columns(
             "slope_variance": spread[:, 0],
             "slope_intercept_covariance": spread[:, 1],
             "intercept_variance": spread[:, 2],
+            "slope_se": np.sqrt(errors[:, 0]),
+            "intercept_se": np.sqrt(errors[:, 2]),
             "answered": np.concatenate([domain.cells for domain in domains]),
             "successes": np.concatenate([domain.successes for domain in domains]),
             "attempts": np.concatenate([domain.attempts for domain in domains]),

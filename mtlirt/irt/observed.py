@@ -22,9 +22,11 @@ NORMAL_OGIVE = 1.702
 """A logistic curve is near a normal one of this slope, and the mean of one over a normal trait near
 a flatter one."""
 
-LARGEST_SHARE = 0.99
-"""The traits' uncertainty takes away no more of the information about any direction of the items:
-that is a bound of the approximation, not of the data."""
+LARGEST_SHARE = 0.6
+"""The traits' uncertainty takes away no more of the information about any direction of the items.
+
+Beyond that the approximation, which is of second order in the traits' deviations, says too much:
+with ten steep items standard errors would be many times too large."""
 
 
 class TraitUncertainty(NamedTuple):
@@ -47,7 +49,7 @@ class TraitUncertainty(NamedTuple):
     anchor
         The covariance of these two, summed over all models, shape (2, 2).
     variance
-        Of the traits about each grid point, shape (count,).
+        Of the traits about each grid point, shape (count,), with that of being gathered there.
     """
 
     noise: Float
@@ -98,7 +100,7 @@ def trait_uncertainty(
         np.stack([own, cross, cross, alone], axis=1).reshape(-1, 2, 2),
         np.stack([cross, to_square, alone, to_double], axis=1).reshape(-1, 2, 2),
         spread_of_moments(*traits) + spread_of_moments(*others),
-        squared / np.maximum(alone, 1e-300),
+        squared / np.maximum(alone, 1e-300) + grid.step**2 / 6.0,
     )
 
 

@@ -76,6 +76,8 @@ ITEMS = TableSchema(
                 slope_variance=pa.float64(),  # null in point estimates
                 slope_intercept_covariance=pa.float64(),
                 intercept_variance=pa.float64(),
+                slope_se=pa.float64(),
+                intercept_se=pa.float64(),
             ),
             *_fields(
                 False,

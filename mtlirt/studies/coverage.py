@@ -127,8 +127,8 @@ def shares(fitted: Fit, truth: Truth) -> dict[str, float]:
         return fitted.traits[column].to_numpy().reshape(models, domains)
 
     def of_items(name: str, at: Float) -> float:
-        spread = np.sqrt(fitted.items[f"{name}_variance"].to_numpy())
-        return inside(fitted.items[name].to_numpy()[known], spread[known], at[known])
+        error = fitted.items[f"{name}_se"].to_numpy()
+        return inside(fitted.items[name].to_numpy()[known], error[known], at[known])
 
     overall, true_overall = fitted.models["overall"].to_numpy(), true_traits.mean(axis=1)
     overall_sd = fitted.models["overall_sd"].to_numpy()

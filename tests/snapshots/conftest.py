@@ -48,6 +48,8 @@ def make_fit(rank=2, seed=0):
                 "slope_variance": rng.random(9),
                 "slope_intercept_covariance": rng.normal(size=9),
                 "intercept_variance": rng.random(9),
+                "slope_se": rng.random(9),
+                "intercept_se": rng.random(9),
                 "answered": rng.integers(0, 9, 9),
                 "successes": rng.random(9),
                 "attempts": rng.random(9),
