@@ -51,7 +51,8 @@ def make_fit(
         answered[-2, : len(domains) > 1] = 0
     empty = (answered == 0).all(axis=1)
     traits[empty] = np.nan
-    sd = np.full(shape, np.nan) if point else np.where(empty[:, None], np.nan, 0.3)
+    sd = np.full(shape, np.nan if point else 0.3)
+    sd[empty] = np.nan
     overall = traits.mean(axis=1)
     return Fit(
         items=item_table(rng, domains, items, len(ids), estimator),

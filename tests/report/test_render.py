@@ -30,20 +30,30 @@ AWKWARD = [
 
 
 class Elements(HTMLParser):
-    """The elements of a page, with their attributes, and the text of its scripts and styles."""
+    """The elements of a page, with their attributes and the text that follows each."""
 
     def __init__(self, html):
         super().__init__()
-        self.found, self.raw, self.text = [], {"script": [], "style": []}, []
+        self.found, self.texts = [], []
         self.feed(html)
         self.close()
 
     def handle_starttag(self, tag, attributes):
         self.found.append((tag, dict(attributes)))
+        self.texts.append("")
+
+    def handle_endtag(self, tag):
+        self.handle_starttag(f"/{tag}", ())
 
     def handle_data(self, data):
-        where = self.found[-1][0] if self.found else ""
-        self.raw.get(where, self.text).append(data)
+        if self.texts:
+            self.texts[-1] += data
+
+    def within(self, tag):
+        """The texts of all elements of a kind."""
+        return [
+            text for (found, _), text in zip(self.found, self.texts, strict=True) if found == tag
+        ]
 
 
 def details(**changes):
@@ -90,8 +100,7 @@ def test_nothing_is_fetched_and_the_policy_allows_the_scripts_of_the_page_alone(
         assert not [name for name in attributes if name.startswith("on") or name == "style"]
     (policy,) = [a["content"] for _, a in page.found if "Content-Security-Policy" in a.values()]
     assert policy.startswith("default-src 'none';")
-    script, style = "".join(page.raw["script"][1:]), "".join(page.raw["style"])
-    for text in (script, style):
+    for text in (page.within("script")[1], page.within("style")[0]):
         digest = base64.b64encode(sha256(text.encode()).digest()).decode()
         assert f"'sha256-{digest}'" in policy
         assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|url\(|@import", text)
