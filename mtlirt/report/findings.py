@@ -63,7 +63,9 @@ def finding_data(findings: pd.DataFrame, listed: int = LISTED) -> Json | None:
 
 def _value(value: object) -> float | str | None:
     """A number to four digits, or what else it is as text."""
-    if isinstance(value, Real) and not isinstance(value, bool):
-        number = float(value)
-        return float(f"{number:.4g}") if isfinite(number) else None
-    return None if value is None or value is pd.NA else str(value)
+    if value is None or value is pd.NA:
+        return None
+    if isinstance(value, bool | str) or not isinstance(value, Real):
+        return str(value)
+    number = float(value)
+    return float(f"{number:.4g}") if isfinite(number) else None

@@ -20,7 +20,7 @@ def facts(fit: Fit, details: Details | None) -> dict[str, str]:
         "Models": _counted(len(models), len(models) - scored, "without a score"),
         "Items": _counted(len(items), constant, "constant"),
         "Domains": f"{len(fit.domains):,}",
-        "Answers": f"{answered:,} ({answered / max(cells, 1):.1%} of all cells)",
+        "Answers": f"{answered:,} ({100 * answered / max(cells, 1):.4g} % of all cells)",
         "Rounds": f"{info['rounds']:,}",
         "Converged": "yes" if info["converged"] else "no",
     }
@@ -59,7 +59,7 @@ def scale(fit: Fit) -> list[str]:
     if not posterior:
         return [traits]
     intervals = (
-        f"Intervals are of {LEVEL:.0%}: how far the answers of a model determine its score. "
+        f"Intervals are of {100 * LEVEL:g} %: how far the answers of a model determine its score. "
         "Where two overlap much, the order of the two models is not settled. Rank intervals "
         "come from orders drawn from all models' posteriors; models of one tie group cannot "
         "be told from its best. A trait marked * is borrowed: the model answered nothing in "

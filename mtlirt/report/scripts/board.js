@@ -16,16 +16,16 @@ function leaderboard(board, domains, onShow) {
 
   const columns = [
     { title: "rank", falling: false, value: (row) => board.rank[row], cell: (row) => grouped(board.rank[row]) },
+    { title: "model", text: true, head: true, classes: "model", value: (row) => board.model[row],
+      cell: (row) => idElement(board.model[row]) },
+    { title: "overall", value: (row) => board.score[row], cell: (row) => fixed(board.score[row]) },
     ...(board.lower ? [
+      intervalColumn(board),
       { title: "ranks", hint: "95 % interval of the rank", falling: false, value: (row) => board.rank_lower[row],
         cell: (row) => board.rank_lower[row] === null ? "–" : `${board.rank_lower[row]}–${board.rank_upper[row]}` },
       { title: "tie group", hint: "models of one number cannot be told from its best", falling: false,
         value: (row) => board.tie_group[row], cell: (row) => grouped(board.tie_group[row]) },
     ] : []),
-    { title: "model", text: true, head: true, classes: "model", value: (row) => board.model[row],
-      cell: (row) => idElement(board.model[row]) },
-    { title: "overall", value: (row) => board.score[row], cell: (row) => fixed(board.score[row]) },
-    ...(board.lower ? [intervalColumn(board)] : []),
     ...(board.accuracy ? [accuracyColumn(board.accuracy)] : []),
     { title: "answered", hint: "items answered, of all items of the fit", value: (row) => board.answered[row],
       cell: (row) => `${grouped(board.answered[row])} / ${grouped(board.known)}` },
@@ -47,6 +47,7 @@ function leaderboard(board, domains, onShow) {
     columns,
     count: board.model.length,
     size: 50,
+    first: 0,
     search: { label: "Find a model", texts: board.model },
     onShow,
   });
@@ -66,7 +67,7 @@ function intervalColumn(board) {
     }
     picture.append(
       drawn("line", { class: "bar", x1: at(board.lower[row]), x2: at(board.upper[row]), y1: middle, y2: middle }),
-      drawn("circle", { class: "dot", cx: at(board.score[row]), cy: middle, r: 3.5 }));
+      drawn("line", { class: "score", x1: at(board.score[row]), x2: at(board.score[row]), y1: 2, y2: WHISKER.height - 2 }));
     const text = `[${fixed(board.lower[row])}, ${fixed(board.upper[row])}]`;
     return element("span", { class: "interval" }, picture, element("span", {}, text));
   }

@@ -69,7 +69,8 @@ function itemMap(items, domains) {
     const y = scale(low, high, height - MARGIN.bottom, MARGIN.top);
     drawAxes(pen, { x, y, width, height, colour });
     spots = items.item.map((_, j) => ({ j, x: x(items.difficulty[j]), y: y(items.slope[j]) }));
-    const size = count > 5000 ? 2 : count > 500 ? 2.6 : 3.6;
+    const crowd = count / (width * height);
+    const size = crowd > 0.02 ? 1.6 : crowd > 0.002 ? 2.4 : 3.6;
     const domain = chosen.value;
     const dot = (spot, fill, radius) => {
       pen.fillStyle = fill;
@@ -77,7 +78,7 @@ function itemMap(items, domains) {
       pen.arc(spot.x, spot.y, radius, 0, 2 * Math.PI);
       pen.fill();
     };
-    pen.globalAlpha = count > 5000 ? 0.35 : 0.65;
+    pen.globalAlpha = crowd > 0.02 ? 0.35 : 0.65;
     if (domain !== "") {
       for (const spot of spots) if (items.domain[spot.j] !== Number(domain)) dot(spot, colour("--line"), size);
     }

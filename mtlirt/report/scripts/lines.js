@@ -61,7 +61,7 @@ function roundCharts(history) {
   const place = document.getElementById("rounds");
   place.append(
     roundChart("objective", history.round, history.objective, false),
-    roundChart("change from the round before, on a logarithmic scale", history.round, history.change, true));
+    roundChart("change (logarithmic)", history.round, history.change, true));
 }
 
 function roundChart(title, rounds, values, logarithmic) {

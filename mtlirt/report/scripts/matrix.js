@@ -16,20 +16,21 @@ function shadeLegend(place, reach) {
   place.append(element("span", { class: "legend" }, `${-reach} `, ...boxes, ` ${reach}`));
 }
 
-// rows and columns are names; cell(row, column) gives {value, mark}.
+// rows and columns are names; cell(row, column) gives {value, mark}. Many columns are narrow: their
+// cells tell their values by title alone.
 function colouredTable({ place, corner, rows, columns, reach, decimals, cell }) {
   const dense = columns.length > DENSE;
   const head = element("tr", {}, element("th", { scope: "col" }, corner),
     ...columns.map((name) => element("th", { scope: "col", class: "upright" }, idElement(name))));
-  const body = rows.map((name, i) => element("tr", {},
-    element("th", { scope: "row" }, idElement(name)),
-    ...columns.map((column, t) => {
+  const tops = columns.map(shownId);
+  const body = rows.map((name, i) => {
+    const side = shownId(name);
+    return element("tr", {}, element("th", { scope: "row" }, idElement(name)), ...tops.map((top, t) => {
       const { value, mark } = cell(i, t);
       const text = `${fixed(value, decimals)}${mark}`;
-      const title = `${shownId(name)}, ${shownId(column)}: ${text}`;
-      return element("td", { class: shade(value, reach), title },
-        dense ? element("span", { class: "quiet" }, text) : text);
-    })));
+      return element("td", { class: shade(value, reach), title: `${side}, ${top}: ${text}` }, dense ? "" : text);
+    }));
+  });
   place.replaceChildren(element("table", { class: dense ? "matrix dense" : "matrix" },
     element("thead", {}, head), element("tbody", {}, ...body)));
 }

@@ -5,11 +5,12 @@ const COLLATOR = new Intl.Collator("en", { numeric: true });
 
 // columns: {title, hint, text, value(row), cell(row), classes}; `value` is what a column is sorted by,
 // null last; `text` columns begin with the first letter, others with the greatest number.
+// first: the column by which rows are in order already.
 // search: {label, texts: a text each row}. onShow(rows) hears which rows the page holds.
-function pagedTable({ place, caption, columns, count, size = 25, search = null, onShow = () => {} }) {
+function pagedTable({ place, caption, columns, count, size = 25, first = null, search = null, onShow = () => {} }) {
   const needles = search ? search.texts.map((text) => text.toLowerCase()) : null;
   let rows = Array.from({ length: count }, (_, row) => row);
-  let sorted = { column: null, falling: false };
+  let sorted = { column: first, falling: false };
   let page = 0;
 
   const heads = columns.map((column, k) => {
@@ -63,13 +64,17 @@ function pagedTable({ place, caption, columns, count, size = 25, search = null, 
   }
 
   function sortBy(k) {
-    const first = columns[k].falling !== undefined ? columns[k].falling : !columns[k].text;
-    sorted = { column: k, falling: sorted.column === k ? !sorted.falling : first };
-    heads.forEach((head, other) => {
-      if (other === k) head.setAttribute("aria-sort", sorted.falling ? "descending" : "ascending");
+    const falling = columns[k].falling !== undefined ? columns[k].falling : !columns[k].text;
+    sorted = { column: k, falling: sorted.column === k ? !sorted.falling : falling };
+    markHeads();
+    choose();
+  }
+
+  function markHeads() {
+    heads.forEach((head, k) => {
+      if (k === sorted.column) head.setAttribute("aria-sort", sorted.falling ? "descending" : "ascending");
       else head.removeAttribute("aria-sort");
     });
-    choose();
   }
 
   function show() {
@@ -103,5 +108,6 @@ function pagedTable({ place, caption, columns, count, size = 25, search = null, 
     show();
   });
   if (box) box.addEventListener("input", choose);
+  markHeads();
   show();
 }
