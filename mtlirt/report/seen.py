@@ -106,21 +106,14 @@ def _of_domains(kind: str, values: pd.Series, told: str) -> pd.DataFrame:
 
 
 def _models(fit: Fit) -> pd.DataFrame:
-    models = fit.models
-    unscored = models["answered"][models["overall"].isna()]
-    told = unscored.map(
-        lambda answered: (
-            "value: answers. It lacks a domain and was left out"
-            if answered
-            else "value: answers. It has no score"
-        )
-    )
+    unscored = fit.models["answered"][fit.models["overall"].isna()]
     return pd.DataFrame(
         {
             "kind": "model without score",
             "domain": "",
             "id": unscored.index,
             "value": unscored.to_numpy(dtype=float),
-            "told": told.to_numpy(),
+            "told": "value: its answers that were used. It has none, or was left out for a domain "
+            "that it lacks",
         }
     )

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from mtlirt.cli.app import run
 
 
@@ -17,6 +19,19 @@ def test_a_snapshot_becomes_a_page(snapshots, tmp_path, capsys):
     assert run(["report", f"{snapshots}@1", "--out", str(out), "--overwrite"]) == 0
     assert out.read_bytes() == first
     assert list(tmp_path.iterdir()) == [out]
+
+
+@pytest.mark.parametrize("estimator", ["joint", "local", "global", "accuracy"])
+def test_estimators_without_intervals(store, tmp_path, capsys, estimator):
+    out, snapshots = tmp_path / "r.html", str(tmp_path / "snapshots")
+    options = ["--max-rounds", "3", "--threads", "1", "--complete-models"]
+    options += ["--penalty", "0.1"] if estimator == "joint" else []
+    assert run(["fit", store, "--estimator", estimator, "--snapshots", snapshots, *options]) == 0
+    assert run(["report", snapshots, "--out", str(out)]) == 0
+    html = out.read_text(encoding="utf-8")
+    assert f"The estimator &#39;{estimator}&#39; gives no standard deviations" in html
+    assert "12 (2 without a score)" in html
+    assert "model without score: 2" in html
 
 
 def test_bad_input(store, snapshots, tmp_path, capsys):

@@ -66,7 +66,7 @@ def browser():
 @pytest.fixture(scope="module")
 def large(make_fit, tmp_path_factory):
     """The report of 6,812 models on 14 domains, as a file, and its leaderboard."""
-    fit = make_fit(6812, [f"domain {k}" for k in range(14)], items=500)
+    fit = make_fit(6812, [f"domain {k}" for k in range(14)], items=200)
     out = tmp_path_factory.mktemp("report") / "large.html"
     out.write_text(render_report(fit), encoding="utf-8")
     return out, leaderboard(fit)

@@ -10,7 +10,7 @@ function leaderboard(board, domains, onShow) {
   function flagged(row) {
     const told = flags.filter(([, rows]) => rows.has(row)).map(([name]) => shownId(name));
     if (counts[row]) told.unshift(`${counts[row]} borrowed`);
-    if (board.score[row] === null) told.unshift(board.answered[row] ? "left out" : "no data");
+    if (board.score[row] === null) told.unshift("no score");
     return told;
   }
 
