@@ -1,6 +1,7 @@
 """Reports opened in a real browser, from their files and without a network."""
 
 import os
+import re
 import shutil
 from dataclasses import dataclass, field
 
@@ -187,6 +188,24 @@ def test_the_keyboard_sorts_and_steps_through_items(make_fit, open_report):
     assert clean(opened)
 
 
+def test_the_pointer_finds_items_of_the_chosen_domain(make_fit, open_report):
+    opened = open_report(make_fit(items=100))
+    page = opened.page
+    page.get_by_label("Domain", exact=True).select_option("law")
+    canvas, told = page.locator("#item-map canvas"), page.locator("#item-map .told")
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    said = set()
+    for step in range(40):
+        page.mouse.move(box["x"] + box["width"] * step / 40, box["y"] + box["height"] * 0.7)
+        said.add(told.text_content())
+    assert len(said - {""}) > 5
+    assert all(re.match(r"q\d+law: difficulty", text) for text in said - {""})
+    page.mouse.move(0, 0)
+    assert told.text_content() == ""
+    assert clean(opened)
+
+
 def test_awkward_ids_are_text(make_fit, open_report):
     ids = [
         "</script><script>alert(1)</script>",
@@ -194,6 +213,7 @@ def test_awkward_ids_are_text(make_fit, open_report):
         "a \"quoted\" 'id' &amp; more",
         "模型 🚀",
         "line\nbreak",
+        "a\u202eevil",
         " padded ",
         "x" * 300,
     ]
@@ -205,7 +225,7 @@ def test_awkward_ids_are_text(make_fit, open_report):
     for viewport in (SCREEN, PHONE):
         opened = open_report(fit, findings, viewport=viewport)
         shown = opened.page.locator("#board-table tbody bdi").all_text_contents()
-        assert sorted(shown) == sorted([*ids[:4], "line\\nbreak", *ids[5:]])
+        assert sorted(shown) == sorted([*ids[:4], "line\\nbreak", "a\\u202eevil", *ids[6:]])
         assert "<b>law</b>" in opened.page.locator("#given-table").text_content()
         assert opened.page.locator("img, b, i").count() == 0
         assert opened.overflow() <= 0
@@ -239,6 +259,19 @@ def test_a_large_leaderboard_is_sorted_searched_and_paged(large, open_file, sche
     colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert colour == {"light": "rgb(255, 255, 255)", "dark": "rgb(21, 24, 28)"}[scheme]
     assert opened.overflow() <= 0
+    assert clean(opened)
+
+
+@pytest.mark.slow
+def test_a_very_large_leaderboard_stays_fluid(make_fit, open_report):
+    opened = open_report(make_fit(20_000, [f"domain {k}" for k in range(14)], items=2000))
+    page = opened.page
+    seconds = "(performance.now() - begin) / 1000"
+    sort = "document.querySelectorAll('#board-table thead button')[2].click()"
+    spent = page.evaluate(f"() => {{ const begin = performance.now(); {sort}; return {seconds} }}")
+    assert spent < 2.0
+    page.get_by_label("Find a model").fill("model-19999")
+    assert page.locator("#board-table tbody tr").count() == 1
     assert clean(opened)
 
 

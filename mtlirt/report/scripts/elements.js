@@ -18,9 +18,9 @@ function drawn(name, attributes = {}, ...children) {
   return filled(document.createElementNS(DRAWING, name), attributes, children);
 }
 
-// An id on one line: letters that would break it are written as escapes.
+// An id on one line, as it is: letters that would break it or turn its order are written as escapes.
 function shownId(id) {
-  return id.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, (letter) => {
+  return id.replace(/[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (letter) => {
     const plain = { "\n": "\\n", "\r": "\\r", "\t": "\\t" }[letter];
     return plain || `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`;
   });
