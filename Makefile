@@ -18,6 +18,7 @@ demo: $(STAMP)
 	rm -rf demo
 	$(BIN)/mtlirt simulate demo/responses --design demo --seed 1
 	$(BIN)/mtlirt run jobs/refit.toml
+	$(BIN)/mtlirt report snapshots --out demo/report.html
 
 test: $(STAMP) lint
 	$(BIN)/pytest -n 2 --dist loadfile -m "not slow and not seaweedfs"

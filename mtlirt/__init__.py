@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mtlirt.engine.fit import fit, score
     from mtlirt.ingest.frames import from_tidy, from_wide
+    from mtlirt.report.write import write_report
     from mtlirt.responses.store import open_responses
     from mtlirt.scores.accuracy import domain_accuracies
     from mtlirt.scores.leaderboard import better, leaderboard
@@ -28,6 +29,7 @@ __all__ = [
     "open_responses",
     "publish",
     "score",
+    "write_report",
 ]
 
 _HOMES = {
@@ -41,6 +43,7 @@ _HOMES = {
     "leaderboard": "mtlirt.scores.leaderboard",
     "load": "mtlirt.snapshots.load",
     "publish": "mtlirt.snapshots.publish",
+    "write_report": "mtlirt.report.write",
 }
 
 if not TYPE_CHECKING:  # else every name would be one

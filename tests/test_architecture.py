@@ -21,6 +21,7 @@ MAY_KNOW = {
     "result": {"errors", "irt"},
     "scores": {"errors", "irt", "result"},
     "snapshots": {"errors", "storage", "result"},
+    "report": {"errors", "storage", "irt", "result", "scores", "snapshots"},
     "studies": {
         "errors",
         "storage",

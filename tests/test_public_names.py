@@ -19,6 +19,7 @@ NAMES = {
     "open_responses",
     "from_tidy",
     "from_wide",
+    "write_report",
 }
 
 

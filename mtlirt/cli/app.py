@@ -16,6 +16,7 @@ import typer
 from mtlirt.cli.fit import fit
 from mtlirt.cli.ingest import ingest
 from mtlirt.cli.leaderboard import leaderboard
+from mtlirt.cli.report import report
 from mtlirt.cli.run import run_job
 from mtlirt.cli.score import score
 from mtlirt.cli.simulate import simulate
@@ -49,6 +50,7 @@ app.command()(ingest)
 app.command()(fit)
 app.command()(score)
 app.command()(leaderboard)
+app.command()(report)
 app.command("run")(run_job)
 app.add_typer(snapshots, name="snapshots")
 

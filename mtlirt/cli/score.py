@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,7 +10,6 @@ import typer
 from mtlirt.cli.board import board_records, print_board
 from mtlirt.cli.output import print_json
 from mtlirt.cli.stderr import warn
-from mtlirt.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +48,9 @@ def score(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Score models with the items of a snapshot."""
-    _check_free(out, overwrite)
+    from mtlirt.storage.outfile import check_free, write_file
+
+    check_free(out, FORMATS, overwrite)
     from mtlirt.engine.fit import score as score_responses
     from mtlirt.responses.store import open_responses
     from mtlirt.scores.leaderboard import leaderboard
@@ -61,7 +61,7 @@ def score(
     root, manifest = open_version(snapshots, kind="snapshot")
     fitted = read_fit(root, manifest)
     scores = score_responses(fitted, open_responses(store), estimate=estimate)
-    _write(tidy_scores(scores), out, overwrite)
+    write_file(out, _encoded(tidy_scores(scores), out.suffix), overwrite)
     info, empty = dict(scores.info), int(scores.models["overall"].isna().sum())
     if not info["settled"]:
         warn("the scores did not settle: domains that answer against each other; use with care")
@@ -84,40 +84,13 @@ def score(
     print(f"wrote {out}")
 
 
-def _check_free(out: Path, overwrite: bool) -> None:
-    """Refuse what cannot be written before anything is read."""
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(out)):
-        raise InputError(f"{out}: scores go to a local file, not to a URL")
-    if out.suffix not in FORMATS:
-        raise InputError(f"{out}: expected a name that ends in {' or '.join(FORMATS)}")
-    if not out.absolute().parent.is_dir():
-        raise InputError(f"{out}: no folder to write it in")
-    if out.is_dir():
-        raise InputError(f"{out}: is a folder")
-    if out.exists() and not overwrite:
-        raise _taken(out)
-
-
-def _taken(out: Path) -> InputError:
-    return InputError(f"{out}: exists already; give another place, or --overwrite")
-
-
-def _write(scores: pd.DataFrame, out: Path, overwrite: bool) -> None:
-    """Write a table as a file that appears whole or not at all."""
+def _encoded(scores: pd.DataFrame, ending: str) -> bytes:
+    """A table as the bytes of a file."""
     import pyarrow as pa
     from pyarrow import csv, parquet
 
-    from mtlirt.storage.local import LocalBackend
-
     table = pa.Table.from_pandas(scores, preserve_index=False).replace_schema_metadata()
     sink = pa.BufferOutputStream()
-    write = csv.write_csv if out.suffix == ".csv" else parquet.write_table
+    write = csv.write_csv if ending == ".csv" else parquet.write_table
     write(table, sink)
-    folder, data = LocalBackend(out.absolute().parent), sink.getvalue().to_pybytes()
-    if overwrite:
-        folder.put(out.name, data)
-        return
-    try:
-        folder.write_new(out.name, data)
-    except FileExistsError:
-        raise _taken(out) from None
+    return sink.getvalue().to_pybytes()

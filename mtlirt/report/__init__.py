@@ -1,0 +1,1 @@
+"""The report: one HTML file that shows a fit, without a network."""

@@ -1,0 +1,61 @@
+"""Results that a user asks for by name: a local file that appears whole or not at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from mtlirt.errors import InputError
+from mtlirt.storage.local import LocalBackend
+
+
+def check_free(out: Path, endings: Sequence[str], overwrite: bool) -> None:
+    """Refuse a place that cannot be written, before any work is done for it.
+
+    Parameters
+    ----------
+    out
+        The file.
+    endings
+        What its name may end in.
+    overwrite
+        Whether it may exist.
+
+    Raises
+    ------
+    InputError
+        If it is a URL, has another ending, is a folder or in none, or exists.
+    """
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(out)):
+        raise InputError(f"{out}: results go to a local file, not to a URL")
+    if out.suffix not in endings:
+        raise InputError(f"{out}: expected a name that ends in {' or '.join(endings)}")
+    if not out.absolute().parent.is_dir():
+        raise InputError(f"{out}: no folder to write it in")
+    if out.is_dir():
+        raise InputError(f"{out}: is a folder")
+    if out.exists() and not overwrite:
+        raise _taken(out)
+
+
+def write_file(out: Path, data: bytes, overwrite: bool) -> None:
+    """Write a file whole.
+
+    Raises
+    ------
+    InputError
+        If it exists and must not be replaced.
+    """
+    folder = LocalBackend(out.absolute().parent)
+    if overwrite:
+        folder.put(out.name, data)
+        return
+    try:
+        folder.write_new(out.name, data)
+    except FileExistsError:
+        raise _taken(out) from None
+
+
+def _taken(out: Path) -> InputError:
+    return InputError(f"{out}: exists already; give another place, or --overwrite")

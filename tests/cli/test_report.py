@@ -1,0 +1,53 @@
+"""``mtlirt report``."""
+
+import re
+
+import pytest
+
+from mtlirt.cli.app import run
+
+
+def test_a_snapshot_becomes_a_page(snapshots, tmp_path, capsys):
+    out = tmp_path / "r.html"
+    assert run(["report", f"{snapshots}@1", "--out", str(out)]) == 0
+    assert re.fullmatch(rf"wrote {out}: version 1 in \d+\.\d MB\n", capsys.readouterr().out)
+    first = out.read_bytes()
+    assert b"<dd>marginal</dd>" in first
+    assert b"<dd>store@1</dd>" in first
+    assert run(["report", snapshots, "--out", str(out), "--overwrite"]) == 0
+    assert b"<dd>separate</dd>" in out.read_bytes()
+    assert run(["report", f"{snapshots}@1", "--out", str(out), "--overwrite"]) == 0
+    assert out.read_bytes() == first
+    assert list(tmp_path.iterdir()) == [out]
+
+
+@pytest.mark.parametrize("estimator", ["joint", "local", "global", "accuracy"])
+def test_estimators_without_intervals(store, tmp_path, capsys, estimator):
+    out, snapshots = tmp_path / "r.html", str(tmp_path / "snapshots")
+    options = ["--max-rounds", "3", "--threads", "1", "--complete-models"]
+    options += ["--penalty", "0.1"] if estimator == "joint" else []
+    assert run(["fit", store, "--estimator", estimator, "--snapshots", snapshots, *options]) == 0
+    assert run(["report", snapshots, "--out", str(out)]) == 0
+    html = out.read_text(encoding="utf-8")
+    assert f"The estimator &#39;{estimator}&#39; gives no standard deviations" in html
+    assert "12 (2 without a score)" in html
+    assert "model without score: 2" in html
+
+
+def test_bad_input(store, snapshots, tmp_path, capsys):
+    (tmp_path / "taken.html").write_text("mine")
+    for snapshot, out, said in (
+        (snapshots, "taken.html", "exists already; give another place, or --overwrite"),
+        ("none", "r.pdf", "ends in .html"),
+        ("none", "no/r.html", "no folder"),
+        ("none", "r.html", "no version found"),
+        (store, "r.html", "holds responses, expected snapshot"),
+        (f"{snapshots}@9", "r.html", "no version 9"),
+    ):
+        assert run(["report", snapshot, "--out", str(tmp_path / out)]) == 2
+        printed, err = capsys.readouterr()
+        assert printed == ""
+        assert said in err
+        assert err.count("\n") == 1
+    assert (tmp_path / "taken.html").read_text() == "mine"
+    assert [path.name for path in tmp_path.iterdir()] == ["taken.html"]
