@@ -1,0 +1,94 @@
+"""Items that drifted: how many are found, and how many are blamed wrongly."""
+
+import numpy as np
+import pytest
+
+from mtlirt.irt.curves import Items
+from mtlirt.irt.drift import adjusted, robust_link
+from mtlirt.irt.linking import KnownItems, Link, Population
+from tests.irt.item_pairs import METHODS, TRUE, exact_pair, with_errors
+
+STANDARD = Population(0.0, 1.0)
+REPEATS = 60
+
+
+def drawn(seed, items, drifted, size):
+    rng = np.random.default_rng(seed)
+    new, anchor = (with_errors(rng, part) for part in exact_pair(rng, items))
+    which = np.isin(np.arange(items), rng.permutation(items)[:drifted])
+    slope, intercept, guessing = new.items
+    moved = Items(slope, intercept + np.where(which, size, 0.0), guessing)
+    return KnownItems(moved, new.covariance), anchor, which
+
+
+def linked(method, new, anchor):
+    return robust_link(method, new, anchor, (STANDARD, STANDARD), 0.05)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_false_alarms_are_few(method):
+    """Without drift: any alarm in at most 15 % of the links of 40 items, of all items 0.6 %."""
+    blamed = []
+    for seed in range(REPEATS):
+        new, anchor, _ = drawn(seed, 40, 0, 0.0)
+        blamed.append(linked(method, new, anchor).drifted.sum())
+    assert np.mean(np.array(blamed) > 0) <= 0.15
+    assert np.mean(blamed) / 40 <= 0.006
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_drifted_items_are_found_and_do_not_move_the_link(method):
+    """8 of 40 items a whole logit easier, all to one side: 70 % are found."""
+    hits, blamed, links = 0, 0, []
+    for seed in range(REPEATS):
+        new, anchor, which = drawn(seed, 40, 8, 1.0)
+        found = linked(method, new, anchor)
+        hits += (found.drifted & which).sum()
+        blamed += (found.drifted & ~which).sum()
+        links.append(found.fitted.link)
+    assert hits / (8 * REPEATS) >= 0.7
+    assert blamed / (hits + blamed) <= 0.08
+    np.testing.assert_allclose(np.mean(links, axis=0), TRUE, atol=0.05)
+
+
+def test_a_single_item_among_exact_ones_is_found():
+    rng = np.random.default_rng(1)
+    new, anchor = exact_pair(rng, 12)
+    slope, intercept, guessing = new.items
+    there = np.arange(12) == 4
+    moved = KnownItems(Items(slope, intercept + there, guessing), new.covariance)
+    found = linked("haebara", moved, anchor)
+    np.testing.assert_array_equal(found.drifted, there)
+    np.testing.assert_allclose(found.fitted.link, TRUE, atol=1e-9)
+    np.testing.assert_allclose(found.difference[~there], 0.0, atol=1e-8)
+    assert found.difference[there, 1] == pytest.approx(1.0)
+
+
+def test_half_of_the_items_are_kept_at_least():
+    rng = np.random.default_rng(2)
+    new, anchor = exact_pair(rng, 10, Link(1.0, 0.0))
+    slope, intercept, guessing = new.items
+    moved = KnownItems(
+        Items(slope, intercept + rng.normal(0.0, 30.0, 10), guessing), new.covariance
+    )
+    assert linked("haebara", moved, anchor).drifted.sum() <= 5
+
+
+def test_scale_of_the_differences():
+    """Fits that share their responses differ by less than two independent ones would."""
+    rng = np.random.default_rng(3)
+    new, anchor = exact_pair(rng, 400)
+    wider = (
+        KnownItems(new.items, 9.0 * new.covariance),
+        anchor._replace(covariance=9.0 * anchor.covariance),
+    )
+    apart = [with_errors(rng, part) for part in (new, anchor)]
+    assert linked("haebara", *apart).scale == pytest.approx(1.0, abs=0.12)
+    known = [one._replace(items=other.items) for one, other in zip(wider, apart, strict=True)]
+    assert linked("haebara", *known).scale == pytest.approx(1.0 / 3.0, abs=0.04)
+
+
+def test_adjusted_probabilities_by_hand():
+    p = np.array([0.01, np.nan, 0.04, 0.03, 0.5])
+    np.testing.assert_allclose(adjusted(p), [0.04, np.nan, 0.16 / 3, 0.16 / 3, 0.5])
+    assert np.isnan(adjusted(np.full(3, np.nan))).all()
