@@ -177,9 +177,8 @@ class Criterion:
     ----------
     method
         "stocking-lord": squares of the difference of the weighted test curves (Stocking & Lord
-        1983, equation 10; Kolen & Brennan 2014, equations 6.14 and 6.15). "haebara": the weighted
-        sum of squares of the differences of the items' curves (Haebara 1980; Kolen & Brennan
-        2014, equations 6.12 and 6.13).
+        1983; SLcrit in Kolen & Brennan 2014). "haebara": the weighted sum of squares of the
+        differences of the items' curves (Haebara 1980; Hcrit in Kolen & Brennan 2014).
     new, anchor
         The items on either scale.
     nodes

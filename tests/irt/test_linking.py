@@ -95,7 +95,7 @@ def test_the_criterion_is_least_by_brute_force_too(method):
     weights = item_weights(method, new, anchor, nodes, start)
 
     def criterion(point):
-        """Stocking & Lord (1983), equation 10; Haebara (1980): written out item by item."""
+        """SLcrit and Hcrit of Kolen & Brennan (2014), weighted: written out item by item."""
         scale, shift = point
         test, items = np.zeros(len(nodes.at)), 0.0
         columns = zip(*new.items, *anchor.items, weights, strict=True)
