@@ -34,7 +34,7 @@ from mtlirt.irt.linking import Method
 from mtlirt.responses.arrays import from_arrays
 from mtlirt.responses.matrix import Responses
 from mtlirt.result import Fit, Scores
-from mtlirt.scores.linking import anchored, check_anchor, check_method, on_own_scale
+from mtlirt.scores.linking import anchored, check_anchor, check_method, on_own_scale, scale_of
 
 if TYPE_CHECKING:
     from mtlirt.cluster.executor import Client
@@ -256,7 +256,8 @@ def score(
             f"a fit by estimator {fitted.info['estimator']!r} scores its own models only: their "
             "traits are parameters of it; fit by 'marginal' to score others"
         )
-    known = {name: fitted.items.loc[name].index for name in fitted.domains.index}
+    own, scale = on_own_scale(fitted), scale_of(fitted)
+    known = {name: own.items.loc[name].index for name in own.domains.index}
     columns = {}
     kept: dict[str, pd.Index] = {}
     for name, ids in known.items():
@@ -271,9 +272,8 @@ def score(
             f"none of the {len(responses.items)} items is known to the fit; "
             "items are matched by (domain, item_id)"
         )
-    representation = fitted.prior
     with open_executor(client, threads) as executor:
-        tables = [fitted.items.loc[name].reindex(kept.get(name, [])) for name in known]
+        tables = [own.items.loc[name].reindex(kept.get(name, [])) for name in known]
         parameters = ["slope", "intercept", "guessing"]
         items = [Items(*table[parameters].to_numpy().T.copy()) for table in tables]
         guessing = {name: part.guessing for name, part in zip(known, items, strict=True)}
@@ -281,8 +281,9 @@ def score(
         domains = [placed.get(name) or untouched(name, len(responses.models)) for name in known]
         spread = ["slope_variance", "slope_intercept_covariance", "intercept_variance"]
         covariances = [np.ascontiguousarray(table[spread].to_numpy()) for table in tables]
-        alone = fitted.domains["pooling"].to_numpy() == "own"
-        found = score_models(executor, domains, items, covariances, representation, estimate, alone)
+        alone = own.domains["pooling"].to_numpy() == "own"
+        found = score_models(executor, domains, items, covariances, own.prior, estimate, alone)
+    found = found.carried(scale)
     used = sum(map(len, kept.values()))
     info = {
         "estimate": estimate,
@@ -297,7 +298,7 @@ def score(
             responses.models.index,
             domains,
             found,
-            representation,
+            fitted.prior,
             fitted.domains["general_weight"].to_numpy(dtype=np.float64),
         ),
         traits=trait_table(responses.models.index, domains, found),

@@ -16,9 +16,11 @@ from mtlirt.irt.linking import (
     Method,
     Nodes,
     Population,
+    differences,
     first_link,
     fitted_link,
     least_square,
+    matrices,
 )
 
 MEDIAN = 2.0 * np.log(2.0)
@@ -113,12 +115,6 @@ def robust_link(
     return RobustLink(fitted, difference, spread[:, [0, 2]], scale, p, drifted)
 
 
-def differences(linked: KnownItems, anchor: KnownItems) -> Float:
-    """Linked minus anchor of (a, d), shape (items, 2)."""
-    pairs = zip(linked.items[:2], anchor.items[:2], strict=True)
-    return np.stack([mine - theirs for mine, theirs in pairs], axis=1)
-
-
 def judged(
     new: KnownItems, anchor: KnownItems, link: Link, drifted: Bools, false_discoveries: float
 ) -> tuple[float, Float, Bools]:
@@ -140,8 +136,7 @@ def judged(
 
 def whiteners(new: KnownItems, anchor: KnownItems, link: Link) -> Float:
     """Inverse Cholesky factors of the sums of both covariances, linked, shape (items, 2, 2)."""
-    aa, ad, dd = (new.carried(link).covariance + anchor.covariance).T
-    both = np.stack([np.stack([aa, ad], axis=-1), np.stack([ad, dd], axis=-1)], axis=-2)
+    both = matrices(new.carried(link).covariance + anchor.covariance)
     return np.asarray(np.linalg.inv(np.linalg.cholesky(both)))
 
 

@@ -261,27 +261,43 @@ def item_weights(
     """What each item counts, from the variances of its curves; the mean of the sizes is 1.
 
     The variance v of an item's difference of curves is the mean over the nodes, by the delta
-    method from both covariances. Haebara's squares count 1/v. In a test curve an item counts s/v, s
-    the root mean square of its rise: so an item that both fits know well, and which tells models
-    apart, counts most. Items with falling curves count negatively there, that is, by their
-    wrong answers.
+    method from both covariances, linked. Haebara's squares count 1/v. In a test curve an item
+    counts s/v, s the root mean square of its rise: so an item that both fits know well, and
+    which tells models apart, counts most. Items with falling curves count negatively there, that
+    is, by their wrong answers. Curves are those of `pooled_items`: weights that follow the errors
+    of one side would bias the link.
     """
     carried = new.carried(link)
-    variance = np.zeros(len(new.covariance))
-    for part in (carried, anchor):
-        rise = slope_of_curve(nodes.at, *(column[:, None] for column in part.items))
-        aa, ad, dd = (column[:, None] for column in part.covariance.T)
-        of_logit = nodes.at**2 * aa + 2.0 * nodes.at * ad + dd
-        variance += (rise**2 * of_logit) @ nodes.weight
-    known = variance > 0.0
-    weights = np.where(known, 1.0 / np.where(known, variance, 1.0), 0.0)
-    if not known.any():
-        weights = np.ones(len(weights))
+    pooled = pooled_items(carried, anchor)
+    rise = slope_of_curve(nodes.at, *(column[:, None] for column in pooled))
+    aa, ad, dd = (column[:, None] for column in (carried.covariance + anchor.covariance).T)
+    of_logit = nodes.at**2 * aa + 2.0 * nodes.at * ad + dd
+    weights = 1.0 / ((rise**2 * of_logit) @ nodes.weight)
     if method == "stocking-lord":
-        slope = anchor.items.slope
-        rise = slope_of_curve(nodes.at, *(column[:, None] for column in anchor.items))
-        weights = weights * slope * np.sqrt((rise**2) @ nodes.weight)
+        weights = weights * pooled.slope * np.sqrt((rise**2) @ nodes.weight)
     return np.asarray(weights / np.abs(weights).mean())
+
+
+def pooled_items(linked: KnownItems, anchor: KnownItems) -> Items:
+    """Both fits' parameters averaged by their precisions: uncorrelated with their difference."""
+    share = matrices(anchor.covariance) @ np.linalg.inv(
+        matrices(linked.covariance + anchor.covariance)
+    )
+    moved = np.einsum("jkl,jl->jk", share, differences(linked, anchor))
+    slope, intercept, guessing = anchor.items
+    return Items(slope + moved[:, 0], intercept + moved[:, 1], guessing)
+
+
+def differences(linked: KnownItems, anchor: KnownItems) -> Float:
+    """Linked minus anchor of (a, d), shape (items, 2)."""
+    pairs = zip(linked.items[:2], anchor.items[:2], strict=True)
+    return np.stack([mine - theirs for mine, theirs in pairs], axis=1)
+
+
+def matrices(covariance: Float) -> Float:
+    """Covariances as matrices, shape (items, 2, 2)."""
+    aa, ad, dd = covariance.T
+    return np.stack([np.stack([aa, ad], axis=-1), np.stack([ad, dd], axis=-1)], axis=-2)
 
 
 @dataclass(frozen=True)

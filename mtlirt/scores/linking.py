@@ -171,10 +171,17 @@ def domain_links(fit: Fit, anchor: Fit, method: Method) -> dict[str, DomainLink]
 
 def population(fit: Fit, domain: str) -> Population:
     """Of the models of a fit, on its scale."""
-    row = fit.domains.loc[domain]
-    if "link_scale" in row and not np.isnan(row["link_scale"]):
-        return Population(float(row["link_shift"]), abs(float(row["link_scale"])))
-    return Population(0.0, 1.0)
+    scale, shift = scale_of(fit)
+    place = fit.domains.index.get_loc(domain)
+    return Population(float(shift[place]), abs(float(scale[place])))
+
+
+def scale_of(fit: Fit) -> Link:
+    """What carries traits from a fit's own scale to the one it is told on, by domain."""
+    if "link_scale" not in fit.domains:
+        return Link(np.ones(len(fit.domains)), np.zeros(len(fit.domains)))
+    columns = zip(("link_scale", "link_shift"), (1.0, 0.0), strict=True)
+    return Link(*(fit.domains[name].fillna(own).to_numpy(np.float64) for name, own in columns))
 
 
 def known_items(table: pd.DataFrame) -> KnownItems:
@@ -192,14 +199,16 @@ def carried(fit: Fit, links: Mapping[str, Link]) -> Fit:
     names, models = fit.domains.index, len(fit.models)
     every = [links.get(name, Link(1.0, 0.0)) for name in names]
     scale, shift = (np.array(part) for part in zip(*every, strict=True))
-    before = fit.domains.get("link_scale", pd.Series(np.nan, names)).to_numpy(np.float64)
-    known = ~np.isnan(before) | names.isin(list(links))
+    before = scale_of(fit)
+    known = names.isin(list(links))
+    if "link_scale" in fit.domains:
+        known |= fit.domains["link_scale"].notna().to_numpy()
     domains = fit.domains.assign(
         uniqueness=fit.domains["uniqueness"] * scale**2,
         slope_mean=fit.domains["slope_mean"] / scale,
         slope_sd=fit.domains["slope_sd"] / np.abs(scale),
-        link_scale=np.where(known, np.where(np.isnan(before), 1.0, before) * scale, np.nan),
-        link_shift=np.where(known, fit.prior.centre * scale + shift, np.nan),
+        link_scale=np.where(known, before.scale * scale, np.nan),
+        link_shift=np.where(known, before.shift * scale + shift, np.nan),
     )
     precision, site_shift = carried_sites(*fit.sites, Link(scale, shift))
     traits = fit.traits.assign(
@@ -216,8 +225,8 @@ def carried(fit: Fit, links: Mapping[str, Link]) -> Fit:
         representation=fit.representation.mul(scale, axis=0),
     )
     overall = composite(moved, np.full(len(names), 1.0 / len(names)), "overall")
-    general = composite(moved, moved.domains["general_weight"].to_numpy(np.float64), "general")
-    return replace(moved, models=fit.models.assign(**overall, **general))
+    moved = replace(moved, models=fit.models.assign(**overall))
+    return with_general(moved, fit.domains["general_weight"] * np.sign(scale))
 
 
 def on_own_scale(fit: Fit) -> Fit:

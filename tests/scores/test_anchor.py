@@ -11,7 +11,7 @@ from tests.scores.stronger import movements, refits
 def check(before, alone, anchored, capsys):
     """Print how far the models of the first fit moved, in standard errors, and compare."""
     without, fixed = movements(before, alone), movements(before, anchored)
-    told = without.join(fixed, lsuffix=", by itself", rsuffix=", anchored").round(2)
+    told = without.add_suffix(" by itself").join(fixed.add_suffix(" anchored")).round(2)
     links = anchored.domains[["link_scale", "link_scale_se", "link_shift", "link_shift_se"]]
     with capsys.disabled():
         print(f"\n{told.to_string()}\n{links.round(3).to_string()}")

@@ -32,8 +32,8 @@ def blocks(models=160, seed=3):
         right = np.where(np.arange(items) % 5 == 2, 0.25 + 0.75 * right, right)
         cells = (rng.random(odds.shape) < right).astype("int8")
         cells[rng.random(odds.shape) < 0.05] = -1
-        cells[3] = -1
         cells[:, 7] = 1
+        cells[3] = -1
         out[name] = cells
     out["chess"][10:20] = -1
     return out
