@@ -215,11 +215,11 @@ def _interval(row: pd.Series, prefix: str) -> str:
     difference, lower, upper = (row[f"{prefix}{name}"] for name in ("difference", "lower", "upper"))
     if isnan(difference):
         return "-"
-    return f"{difference:+.2f} [{lower:+.2f}, {upper:+.2f}]"
+    return f"{difference:+z.2f} [{lower:+z.2f}, {upper:+z.2f}]"
 
 
 def _with_error(value: float, error: float) -> str:
-    return f"{value:.3f} ({error:.3f})"
+    return f"{value:z.3f} ({error:.3f})"
 
 
 def _number(value: float, layout: str) -> str:

@@ -132,7 +132,7 @@ def compared_items(
         np.nan, index, ["slope", "intercept", "slope_sd", "intercept_sd", "p"]
     )
     for name, link in links.items():
-        rows = index.get_indexer([(name, item) for item in link.items])
+        rows = index.get_indexer(link.index(name))
         found = link.found
         columns = [found.difference, np.sqrt(found.variance), found.p]
         differences.iloc[rows] = np.column_stack(columns)
@@ -187,8 +187,8 @@ def compared_models(
     scores = [overall_of(fit, list(links)) for fit in (before, after)]
     link = link_variance(after, list(links))
     both = before.models.index.intersection(after.models.index)
-    parts = [part.reindex(both) for score in scores for part in score]
-    compared = differences_of(*parts, link.reindex(both), level).reindex(index)
+    sides = [(mean.reindex(both), variance.reindex(both)) for mean, variance in scores]
+    compared = differences_of(sides[0], sides[1], link.reindex(both), level).reindex(index)
     compared["before"], compared["after"] = (score[0].reindex(index) for score in scores)
     places = {
         f"rank_{name}": places_of(fit.models["overall"]).reindex(index)
@@ -209,9 +209,9 @@ def compared_traits(
     """`Comparison.traits` of linked fits."""
     both = before.models.index.intersection(after.models.index)
     index = pd.MultiIndex.from_product([both, list(links)], names=["model_id", "domain"])
-    sides = [fit.traits.reindex(index) for fit in (before, after)]
-    parts = [part for side in sides for part in (side["mean"], side["sd"] ** 2)]
-    compared = differences_of(*parts, sides[1]["link_se"] ** 2, level)
+    one, other = (fit.traits.reindex(index) for fit in (before, after))
+    sides = [(side["mean"], side["sd"] ** 2) for side in (one, other)]
+    compared = differences_of(sides[0], sides[1], other["link_se"] ** 2, level)
     return compared.assign(moved=compared["p_adjusted"] < 1.0 - level)
 
 
@@ -252,21 +252,19 @@ def link_variance(fit: Fit, domains: list[str]) -> pd.Series:
 
 
 def differences_of(
-    before: pd.Series,
-    before_variance: pd.Series,
-    after: pd.Series,
-    after_variance: pd.Series,
+    before: tuple[pd.Series, pd.Series],
+    after: tuple[pd.Series, pd.Series],
     link: pd.Series,
     level: float,
 ) -> pd.DataFrame:
-    """Differences of scores with their intervals and probabilities."""
-    difference = after - before
-    sd = np.sqrt(before_variance + after_variance + link)
+    """Differences of scores, given as means and variances, with intervals and probabilities."""
+    difference = after[0] - before[0]
+    sd = np.sqrt((before[1] + after[1] + link).to_numpy(np.float64))
     margin = float(ndtri(0.5 + 0.5 * level)) * sd
-    p = 2.0 * ndtr(-np.abs(difference.to_numpy()) / sd.to_numpy())
+    p = 2.0 * ndtr(-np.abs(difference.to_numpy(np.float64)) / sd)
     columns = {
-        "before": before,
-        "after": after,
+        "before": before[0],
+        "after": after[0],
         "difference": difference,
         "lower": difference - margin,
         "upper": difference + margin,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -55,8 +55,12 @@ class DomainLink:
     items: pd.Index
     found: RobustLink
 
+    def index(self, domain: str) -> pd.MultiIndex:
+        """The items as (domain, item_id)."""
+        return pd.MultiIndex.from_product([[domain], self.items])
 
-def check_anchor(anchor: Fit, items: pd.MultiIndex) -> None:
+
+def check_anchor(anchor: Fit, items: pd.Index) -> None:
     """Refuse an anchor that items, as (domain, item_id), cannot be linked to.
 
     Raises
@@ -314,14 +318,16 @@ def with_link_errors(fit: Fit, links: Mapping[str, FittedLink]) -> Fit:
     )
 
 
-def drift_columns(fit: Fit, anchor: Fit, links: Mapping[str, DomainLink]) -> dict[str, pd.Series]:
+def drift_columns(
+    fit: Fit, anchor: Fit, links: Mapping[str, DomainLink]
+) -> dict[str, npt.NDArray[Any]]:
     """The columns ``drift_p`` and ``drifted`` of the items."""
-    p = pd.Series(np.nan, fit.items.index)
-    drifted = pd.Series(False, fit.items.index)
+    p = np.full(len(fit.items), np.nan)
+    drifted = other_floor(fit, anchor).to_numpy(bool, copy=True)
     for name, link in links.items():
-        places = fit.items.index.get_indexer([(name, item) for item in link.items])
-        p.iloc[places], drifted.iloc[places] = link.found.p, link.found.drifted
-    return {"drift_p": p, "drifted": drifted | other_floor(fit, anchor)}
+        places = fit.items.index.get_indexer(link.index(name))
+        p[places], drifted[places] = link.found.p, link.found.drifted
+    return {"drift_p": p, "drifted": drifted}
 
 
 def other_floor(fit: Fit, anchor: Fit) -> pd.Series:

@@ -74,7 +74,7 @@ def test_diff_as_a_table(leaderboard, capsys):
     assert err == ""
     lines = out.splitlines()
     assert lines[0].split("  ")[0] == "domain"
-    assert lines[1].startswith("arithmetic    linked  120           120    1.000 (0.000)")
+    assert lines[1].startswith("arithmetic    linked  120           120    1.000 (0.0")
     assert any(line.startswith("models: 30 added, 0 withdrawn, ") for line in lines)
     assert any(line.startswith("items: 0 added, 0 withdrawn, ") for line in lines)
     assert any(line.startswith("inputs  anchor") and line.endswith("1") for line in lines)
@@ -112,7 +112,7 @@ def test_a_snapshot_and_itself(leaderboard, capsys):
 @pytest.mark.parametrize(
     ("places", "told"),
     [
-        (["1"], "expected URL A B"),
+        (["1"], "1: no version found, expected a snapshot root"),
         (["1", "x"], "expected URL A B"),
         (["1", "99"], "no version 99"),
         (["1", "2", "3"], "expected URL A B"),
