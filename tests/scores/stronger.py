@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import dask.array as da
 import numpy as np
 import pandas as pd
 
@@ -40,6 +41,19 @@ def leaderboards(design, first, added, by=1.0, seed=1):
         )
         for models in (first, first + added)
     )
+
+
+def with_leaks(responses, share):
+    """Which items leaked, and the responses with half of the wrong answers to them right."""
+    rng = np.random.default_rng(0)
+    leaked = rng.random(len(responses.items)) < share
+    domains, ids = {}, responses.items.index.get_level_values("domain")
+    for name, part in responses.domains.items():
+        cells = np.asarray(part.array).copy()
+        turned = (rng.random(cells.shape) < 0.5) & leaked[ids == name]
+        cells[turned & (cells == 0)] = 1
+        domains[name] = DomainResponses(da.from_array(cells))
+    return leaked, Responses(domains, responses.models, responses.items)
 
 
 def movements(before, after):
