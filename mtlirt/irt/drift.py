@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import f as fisher
@@ -20,15 +21,14 @@ from mtlirt.irt.linking import (
     first_link,
     fitted_link,
     least_square,
-    matrices,
+    spread_of,
 )
 
 MEDIAN = 2.0 * np.log(2.0)
 """Of chi-square with 2 degrees of freedom."""
 
 LEAST_SCALE = 0.1
-"""Differences of items are never taken to be smaller than this share of what the covariances say:
-where two fits share all their responses there are none."""
+"""The items' differences are never taken to be smaller than this share of their sds."""
 
 SOFT_PASSES = 3
 """Searches of the first link, each with the covariances as the last one links them."""
@@ -50,8 +50,7 @@ class RobustLink:
     variance
         Of these, by both covariances and the scale below, shape (items, 2).
     scale
-        How large the items' differences are beside what their covariances say: below 1 where the
-        two fits share responses, above 1 where items differ by more than their errors.
+        How large the items' differences are beside what the covariances and the overlap say.
     p
         Probability of a difference as large as an item's if it did not drift, shape (items,).
     drifted
@@ -72,6 +71,7 @@ def robust_link(
     anchor: KnownItems,
     populations: tuple[Population, Population],
     false_discoveries: float,
+    overlap: float = 0.0,
 ) -> RobustLink:
     """Link two scales through common items, without those that drifted.
 
@@ -84,67 +84,73 @@ def robust_link(
         Of the new fit's models and of the anchor's, each on its own scale.
     false_discoveries
         The share of the items left out that may be left out wrongly.
+    overlap
+        The share of the anchor's models that are in the new fit too.
 
     Notes
     -----
     The statistic of an item is x = r'V^-1 r, with r the difference of its linked parameters and V
-    the sum of both covariances, linked. If it did not drift, x is s^2 times chi-square with 2
-    degrees of freedom; s^2 is found from the median of x over the items that are kept, so it is
-    as sure as a variance with about as many degrees of freedom as items, and x/(2 s^2) is
-    referred to F(2, items). The items found by the procedure of Benjamini and Hochberg are left
-    out, half of all at most, and the link is found again, until they are the same ones. The first
-    link is robust itself: it makes the sum of soft absolute values of the whitened differences
-    least.
+    its covariance, see `mtlirt.irt.linking.spread_of`. If it did not drift, x is s^2 times
+    chi-square with 2 degrees of freedom; s^2 is found from the median of x over the items that are
+    kept, so it is as sure as a variance with about as many degrees of freedom as items, and
+    x/(2 s^2) is referred to F(2, items). The items found by the procedure of Benjamini and
+    Hochberg are left out, half of all at most, and the link is found again, until they are the same
+    ones. The first link is robust itself: it makes the sum of soft absolute values of the whitened
+    differences least.
     """
-    first = softly_linked(new, anchor, first_link(new, anchor))
+    first = softly_linked(new, anchor, first_link(new, anchor), overlap)
     own, theirs = populations
     carried = Population(first.scale * own.mean + first.shift, abs(first.scale) * own.sd)
     nodes = Nodes.of((carried, theirs))
-    scale, p, found = judged(
-        new, anchor, first, np.zeros(len(new.covariance), bool), false_discoveries
-    )
+    found = judged(new, anchor, first, overlap, np.zeros(len(new.covariance), bool))
+    drifted = flagged(found.p, false_discoveries)
     for _ in range(MOST_PASSES):
-        drifted = found
-        fitted = fitted_link(method, new.some(~drifted), anchor.some(~drifted), nodes, first)
-        scale, p, found = judged(new, anchor, fitted.link, drifted, false_discoveries)
-        if (found == drifted).all():
+        pair = new.some(~drifted), anchor.some(~drifted)
+        fitted = fitted_link(method, *pair, nodes, first)
+        found = judged(new, anchor, fitted.link, overlap, drifted)
+        again, drifted = drifted, flagged(found.p, false_discoveries)
+        if (again == drifted).all():
             break
-    linked = new.carried(fitted.link)
-    spread = scale**2 * (linked.covariance + anchor.covariance)
-    difference = differences(linked, anchor)
-    return RobustLink(fitted, difference, spread[:, [0, 2]], scale, p, drifted)
+    return RobustLink(fitted, found.difference, found.variance, found.scale, found.p, again)
+
+
+class Judged(NamedTuple):
+    """The items' differences under a link; see `RobustLink`."""
+
+    difference: Float
+    variance: Float
+    scale: float
+    p: Float
 
 
 def judged(
-    new: KnownItems, anchor: KnownItems, link: Link, drifted: Bools, false_discoveries: float
-) -> tuple[float, Float, Bools]:
-    """The scale of the items' differences, their probabilities, and which items drifted.
-
-    The scale is that of the items that had not drifted before.
-    """
-    whitened = whiteners(new, anchor, link)
-    found = np.einsum("jkl,jl->jk", whitened, differences(new.carried(link), anchor))
-    statistic = (found**2).sum(axis=1)
+    new: KnownItems, anchor: KnownItems, link: Link, overlap: float, drifted: Bools
+) -> Judged:
+    """How probable the differences are; their scale is that of items that had not drifted."""
+    linked = new.carried(link)
+    spread, difference = spread_of(linked, anchor, overlap), differences(linked, anchor)
+    whitened = np.einsum("jkl,jl->jk", spread.whitener, difference)
+    statistic = (whitened**2).sum(axis=1)
     scale = max(float(np.median(statistic[~drifted])) / MEDIAN, LEAST_SCALE**2)
     p = np.asarray(fisher.sf(0.5 * statistic / scale, 2, len(statistic)))
-    flagged = adjusted(p) < false_discoveries
-    if flagged.sum() > len(p) // 2:
-        flagged = np.zeros(len(p), bool)
-        flagged[np.argsort(p, kind="stable")[: len(p) // 2]] = True
-    return float(np.sqrt(scale)), p, flagged
+    variance = scale * np.diagonal(spread.variance, axis1=1, axis2=2)
+    return Judged(difference, variance, float(np.sqrt(scale)), p)
 
 
-def whiteners(new: KnownItems, anchor: KnownItems, link: Link) -> Float:
-    """Inverse Cholesky factors of the sums of both covariances, linked, shape (items, 2, 2)."""
-    both = matrices(new.carried(link).covariance + anchor.covariance)
-    return np.asarray(np.linalg.inv(np.linalg.cholesky(both)))
+def flagged(p: Float, false_discoveries: float) -> Bools:
+    """Which items drifted: at most half of them, those with the least probabilities."""
+    out = adjusted(p) < false_discoveries
+    if out.sum() > len(p) // 2:
+        out = np.zeros(len(p), bool)
+        out[np.argsort(p, kind="stable")[: len(p) // 2]] = True
+    return np.asarray(out)
 
 
-def softly_linked(new: KnownItems, anchor: KnownItems, start: Link) -> Link:
+def softly_linked(new: KnownItems, anchor: KnownItems, start: Link, overlap: float) -> Link:
     """The link that makes the sum of soft absolute values of whitened differences least."""
     link, sign = start, float(np.sign(start.scale))
     for _ in range(SOFT_PASSES):
-        whitened = whiteners(new, anchor, link)
+        whitened = spread_of(new.carried(link), anchor, overlap).whitener
 
         def residuals(point: Float, whitened: Float = whitened) -> Float:
             there = Link(sign * float(np.exp(point[0])), float(point[1]))

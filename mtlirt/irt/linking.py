@@ -35,6 +35,9 @@ REACH = 4.0
 EXACT = 1e-15
 """Relative change of a criterion, its gradient and its arguments at which a search ends."""
 
+LEAST_SHARE = 0.1
+"""Items of two fits are taken to differ by this share at least of what independent ones would."""
+
 FLATTEST = 1e-6
 """Below this slope an item has no difficulty."""
 
@@ -255,37 +258,72 @@ def slope_of_curve(at: Float, slope: Float, intercept: Float, guessing: Float) -
     return np.asarray((1.0 - guessing) * right * (1.0 - right))
 
 
+class Spread(NamedTuple):
+    """What is known of the differences of two fits' linked parameters, shape (items, 2, 2) each.
+
+    Attributes
+    ----------
+    variance
+        V, of the differences.
+    whitener
+        W with W V W' = 1.
+    share
+        Times the difference, and added to the anchor's parameters: the average of both fits by
+        their precisions, which is uncorrelated with the difference.
+    """
+
+    variance: Float
+    whitener: Float
+    share: Float
+
+
+def spread_of(linked: KnownItems, anchor: KnownItems, overlap: float) -> Spread:
+    """The spread of differences when so large a share of the anchor's models is in both fits.
+
+    With V_a and V_n the covariances of the two fits, and I_a = V_a^-1 the anchor's information, of
+    which the models of both hold the share o, the errors of the fits have the covariance
+    V_a (o I_a) V_n = o V_n. So V = V_a + (1 - 2 o) V_n, and the average's share is (V_a - o V_n)
+    V^-1. In no direction is V taken to be less than `LEAST_SHARE` of V_a + V_n: that would
+    be so of fits that share all their responses.
+    """
+    lower = np.linalg.cholesky(matrices(linked.covariance + anchor.covariance))
+    inverse = np.linalg.inv(lower)
+    both = inverse @ matrices(linked.covariance) @ inverse.swapaxes(1, 2)
+    own, turn = np.linalg.eigh(both)
+    left = np.maximum(1.0 - 2.0 * overlap * own, LEAST_SHARE)
+    share = np.clip((1.0 - (1.0 + overlap) * own) / left, 0.0, 1.0)
+    there, back = lower @ turn, turn.swapaxes(1, 2) @ inverse
+    return Spread(
+        (there * left[:, None, :]) @ there.swapaxes(1, 2),
+        back / np.sqrt(left)[:, :, None],
+        (there * share[:, None, :]) @ back,
+    )
+
+
 def item_weights(
     method: Method, new: KnownItems, anchor: KnownItems, nodes: Nodes, link: Link
 ) -> Float:
     """What each item counts, from the variances of its curves; the mean of the sizes is 1.
 
     The variance v of an item's difference of curves is the mean over the nodes, by the delta
-    method from both covariances, linked. Haebara's squares count 1/v. In a test curve an item
-    counts s/v, s the root mean square of its rise: so an item that both fits know well, and
-    which tells models apart, counts most. Items with falling curves count negatively there, that
-    is, by their wrong answers. Curves are those of `pooled_items`: weights that follow the errors
-    of one side would bias the link.
+    method from the sum of both covariances, whatever responses the fits share. Haebara's squares
+    count 1/v. In a test curve an item counts s/v, s the root mean square of its rise: so an item
+    that both fits know well, and which tells models apart, counts most. Items with falling curves
+    count negatively there, that is, by their wrong answers. Curves are those of the two fits'
+    average: weights that follow the errors of one side would bias the link.
     """
-    carried = new.carried(link)
-    pooled = pooled_items(carried, anchor)
-    rise = slope_of_curve(nodes.at, *(column[:, None] for column in pooled))
-    aa, ad, dd = (column[:, None] for column in (carried.covariance + anchor.covariance).T)
+    linked = new.carried(link)
+    spread = spread_of(linked, anchor, 0.0)
+    moved = np.einsum("jkl,jl->jk", spread.share, differences(linked, anchor))
+    slope, intercept = anchor.items.slope + moved[:, 0], anchor.items.intercept + moved[:, 1]
+    average = Items(slope, intercept, anchor.items.guessing)
+    rise = slope_of_curve(nodes.at, *(column[:, None] for column in average))
+    aa, ad, dd = (spread.variance[:, a, b, None] for a, b in ((0, 0), (0, 1), (1, 1)))
     of_logit = nodes.at**2 * aa + 2.0 * nodes.at * ad + dd
     weights = 1.0 / ((rise**2 * of_logit) @ nodes.weight)
     if method == "stocking-lord":
-        weights = weights * pooled.slope * np.sqrt((rise**2) @ nodes.weight)
+        weights = weights * slope * np.sqrt((rise**2) @ nodes.weight)
     return np.asarray(weights / np.abs(weights).mean())
-
-
-def pooled_items(linked: KnownItems, anchor: KnownItems) -> Items:
-    """Both fits' parameters averaged by their precisions: uncorrelated with their difference."""
-    share = matrices(anchor.covariance) @ np.linalg.inv(
-        matrices(linked.covariance + anchor.covariance)
-    )
-    moved = np.einsum("jkl,jl->jk", share, differences(linked, anchor))
-    slope, intercept, guessing = anchor.items
-    return Items(slope + moved[:, 0], intercept + moved[:, 1], guessing)
 
 
 def differences(linked: KnownItems, anchor: KnownItems) -> Float:
@@ -323,7 +361,11 @@ class FittedLink:
 
 
 def fitted_link(
-    method: Method, new: KnownItems, anchor: KnownItems, nodes: Nodes, start: Link
+    method: Method,
+    new: KnownItems,
+    anchor: KnownItems,
+    nodes: Nodes,
+    start: Link,
 ) -> FittedLink:
     """The link that makes a criterion least, with its covariance.
 

@@ -167,7 +167,8 @@ def domain_links(fit: Fit, anchor: Fit, method: Method) -> dict[str, DomainLink]
             continue
         populations = population(fit, name), population(anchor, name)
         pair = known_items(new.loc[usable]), known_items(old.loc[usable])
-        found = robust_link(method, *pair, populations, FALSE_DISCOVERIES)
+        shared = overlap(fit, anchor, name)
+        found = robust_link(method, *pair, populations, FALSE_DISCOVERIES, shared)
         if (~found.drifted).sum() >= LEAST_ITEMS:
             links[name] = DomainLink(usable, found)
     return links
@@ -186,6 +187,13 @@ def scale_of(fit: Fit) -> Link:
         return Link(np.ones(len(fit.domains)), np.zeros(len(fit.domains)))
     columns = zip(("link_scale", "link_shift"), (1.0, 0.0), strict=True)
     return Link(*(fit.domains[name].fillna(own).to_numpy(np.float64) for name, own in columns))
+
+
+def overlap(fit: Fit, anchor: Fit, domain: str) -> float:
+    """The share of the anchor's models of a domain that took it in the fit too."""
+    answered = (part.traits["answered"].xs(domain, level="domain") for part in (fit, anchor))
+    here, there = (part.index[part > 0] for part in answered)
+    return float(there.isin(here).mean())
 
 
 def known_items(table: pd.DataFrame) -> KnownItems:

@@ -5,7 +5,7 @@ import pytest
 
 from mtlirt.irt.curves import Items
 from mtlirt.irt.drift import adjusted, robust_link
-from mtlirt.irt.linking import KnownItems, Link, Population
+from mtlirt.irt.linking import KnownItems, Link, Population, differences, matrices, spread_of
 from tests.irt.item_pairs import METHODS, TRUE, exact_pair, with_errors
 
 STANDARD = Population(0.0, 1.0)
@@ -79,7 +79,7 @@ def test_half_of_the_items_are_kept_at_least():
 
 
 def test_scale_of_the_differences():
-    """Fits that share their responses differ by less than two independent ones would."""
+    """1 where covariances say what the errors are, less where they say too much."""
     rng = np.random.default_rng(3)
     new, anchor = exact_pair(rng, 400)
     wider = (
@@ -90,6 +90,43 @@ def test_scale_of_the_differences():
     assert linked("haebara", *apart).scale == pytest.approx(1.0, abs=0.12)
     known = [one._replace(items=other.items) for one, other in zip(wider, apart, strict=True)]
     assert linked("haebara", *known).scale == pytest.approx(1.0 / 3.0, abs=0.04)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_fits_that_share_models_differ_by_less(share):
+    """Estimates of two fits that have a share of the first one's models in common.
+
+    The anchor's information on an item comes from such models and others, the new fit's from those
+    and as much again; every part brings an estimate of its own.
+    """
+    rng = np.random.default_rng(5)
+    _, known = exact_pair(rng, 600, Link(1.0, 0.0))
+    whole = np.linalg.inv(matrices(known.covariance))
+    parts = [size * whole for size in (share, 1.0 - share, 2.0 - share) if size > 0.0]
+    pulls = []
+    for part in parts:
+        root = np.linalg.cholesky(part)
+        pulls.append(np.einsum("jkl,jl->jk", root, rng.normal(size=(600, 2))))
+    sides = (
+        ([0, -1], [0, 1]) if 0.0 < share < 1.0 else ([-1], [0]) if share == 0.0 else ([0, 1], [0])
+    )
+    pair = []
+    for which in sides:
+        covariance = np.linalg.inv(sum(parts[k] for k in which))
+        error = np.einsum("jkl,jl->jk", covariance, sum(pulls[k] for k in which))
+        slope, intercept, guessing = known.items
+        items = Items(slope + error[:, 0], intercept + error[:, 1], guessing)
+        flat = np.stack([covariance[:, 0, 0], covariance[:, 0, 1], covariance[:, 1, 1]], axis=1)
+        pair.append(KnownItems(items, flat))
+    spread = spread_of(*pair, share)
+    both = np.einsum("jkl,jl->jk", spread.whitener, differences(*pair))
+    np.testing.assert_allclose(np.cov(both.T), np.eye(2), atol=0.12)
+    average = np.einsum("jkl,jl->jk", spread.share, differences(*pair)) + np.stack(
+        pair[1].items[:2], axis=1
+    )
+    errors = average - np.stack(known.items[:2], axis=1)
+    correlation = np.corrcoef(np.hstack([errors, differences(*pair)]).T)[:2, 2:]
+    np.testing.assert_allclose(correlation, 0.0, atol=0.12)
 
 
 def test_adjusted_probabilities_by_hand():

@@ -55,6 +55,7 @@ def test_leaked_items_are_found_when_models_join(share):
         f"{blamed} of {(~leaked).sum()} others blamed; common models moved by "
         f"{fixed.loc['overall', 'rms']:.2f} standard errors, root mean square"
     )
-    assert blamed <= 0.01 * (~leaked).sum()
-    assert found >= 0.7 * leaked.sum()
+    assert blamed <= 0.03 * (~leaked).sum()
+    assert blamed <= 0.15 * drifted.sum() or share == 0.0
+    assert found >= 0.9 * leaked.sum()
     assert fixed.loc["overall", "within"] > 0.5
