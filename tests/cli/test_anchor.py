@@ -1,9 +1,11 @@
 """``mtlirt fit --anchor`` and ``mtlirt snapshots diff``."""
 
 import csv
+import dataclasses
 import io
 import json
 
+import pandas as pd
 import pytest
 
 import mtlirt
@@ -37,6 +39,33 @@ def test_the_snapshot_knows_its_anchor(leaderboard, capsys):
     inputs = json.loads(capsys.readouterr().out)["inputs"]
     assert (inputs["anchor"], inputs["warm_start"]) == (1, 2)
     assert run(["snapshots", "verify", url]) == 0
+
+
+def test_a_job_file_names_an_anchor(leaderboard, tmp_path, capsys):
+    store, url = leaderboard
+    job = tmp_path / "job.toml"
+    job.write_text(
+        f'kind = "refit"\n[responses]\nurl = "{store}"\n'
+        "[fit]\nrank = 1\nmax_rounds = 3\n[cluster]\nthreads = 1\n"
+        f'[snapshots]\nurl = "{url}"\nanchor = 1\n'
+    )
+    assert run(["run", str(job), "--json"]) == 0
+    version = json.loads(capsys.readouterr().out)["version"]
+    one, other = mtlirt.load(url, 2), mtlirt.load(url, version)
+    pd.testing.assert_frame_equal(other.domains, one.domains, check_exact=True)
+
+
+def test_domains_that_are_not_linked_are_told(leaderboard, tmp_path, capsys):
+    store, url = leaderboard
+    some = mtlirt.load(url, 1)
+    domains = some.items.index.get_level_values("domain")
+    items = some.items.assign(constant=some.items["constant"] | (domains == "coding"))
+    place = str(tmp_path / "snapshots")
+    mtlirt.publish(dataclasses.replace(some, items=items), place)
+    assert run(["fit", store, "--snapshots", place, *SHORT, "--anchor", "1"]) == 0
+    err = capsys.readouterr().err
+    assert "1 of 6 domains are not on the anchor's scale but their own" in err
+    assert err.splitlines()[-1].endswith(": coding")
 
 
 def test_what_is_printed_as_json_counts_the_items(leaderboard, capsys, tmp_path):
