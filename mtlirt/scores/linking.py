@@ -66,8 +66,11 @@ def check_anchor(anchor: Fit, items: pd.Index) -> None:
     Raises
     ------
     InputError
-        If it has no item parameters, no domain in common, or too few items of a common domain.
+        If it is no fit, has no item parameters, no domain in common, or too few items of a
+        common domain.
     """
+    if not isinstance(anchor, Fit):
+        raise InputError(f"anchor {anchor!r} is no fit; give one from fit or load")
     if anchor.items["slope"].isna().all():
         raise InputError(
             f"the anchor is a fit by estimator {anchor.info['estimator']!r}, which has no items to "
@@ -190,7 +193,12 @@ def scale_of(fit: Fit) -> Link:
 
 
 def overlap(fit: Fit, anchor: Fit, domain: str) -> float:
-    """The share of the anchor's models of a domain that took it in the fit too."""
+    """The share of the anchor's models of a domain that took it in the fit too.
+
+    0 where the anchor's items count as known: they have no errors to share.
+    """
+    if anchor.items.loc[domain, SPREAD].isna().to_numpy().all():
+        return 0.0
     answered = (part.traits["answered"].xs(domain, level="domain") for part in (fit, anchor))
     here, there = (part.index[part > 0] for part in answered)
     return float(there.isin(here).mean())

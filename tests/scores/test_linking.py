@@ -12,7 +12,7 @@ from mtlirt.errors import InputError
 from mtlirt.irt.linking import Link
 from mtlirt.responses.matrix import DomainResponses, Responses
 from mtlirt.scores.accuracy import accuracy_moments
-from mtlirt.scores.linking import LEAST_ITEMS, anchored, carried, on_own_scale
+from mtlirt.scores.linking import LEAST_ITEMS, anchored, carried, on_own_scale, overlap
 from mtlirt.scores.overall import factor_share, overall_scores
 
 ITEMS = {"algebra": 24, "biology": 18, "chess": 14}
@@ -191,6 +191,17 @@ def test_an_anchor_without_variances(fitted, elsewhere):
     assert found.info["anchor"]["general_weights"] == "own"
 
 
+def test_overlap_is_of_the_models_that_took_the_domain(fitted):
+    some = dataclasses.replace(fitted, traits=fitted.traits.iloc[: 3 * 80])
+    assert overlap(fitted, some, "chess") == 1.0
+    assert overlap(some, fitted, "algebra") == pytest.approx(79 / 159)
+    assert overlap(some, fitted, "chess") == pytest.approx(69 / 149)
+    unknown = fitted.items.assign(
+        slope_variance=np.nan, slope_intercept_covariance=np.nan, intercept_variance=np.nan
+    )
+    assert overlap(some, dataclasses.replace(fitted, items=unknown), "chess") == 0.0
+
+
 def test_domains_of_which_too_little_is_known_stay(fitted, elsewhere):
     items = elsewhere.items.copy()
     there = items.index.get_level_values("domain") == "chess"
@@ -215,6 +226,7 @@ def test_an_anchor_that_is_none_is_refused_before_any_work(fitted, elsewhere):
         given=responses(few),
     )
     refused("estimator 'local' has no errors of items to link scales by", estimator="local")
+    refused("anchor 3 is no fit; give one from fit or load", anchor=3)
     refused("linking 'mean' is not one of haebara, stocking-lord", linking="mean")
     accuracy = dataclasses.replace(
         elsewhere,
