@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from mtlirt.report.write import write_report
     from mtlirt.responses.store import open_responses
     from mtlirt.scores.accuracy import domain_accuracies
+    from mtlirt.scores.compare import compare
     from mtlirt.scores.leaderboard import better, leaderboard
     from mtlirt.snapshots.load import load
     from mtlirt.snapshots.publish import publish
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "__version__",
     "better",
+    "compare",
     "domain_accuracies",
     "fit",
     "from_tidy",
@@ -39,6 +41,7 @@ _HOMES = {
     "from_wide": "mtlirt.ingest.frames",
     "open_responses": "mtlirt.responses.store",
     "better": "mtlirt.scores.leaderboard",
+    "compare": "mtlirt.scores.compare",
     "domain_accuracies": "mtlirt.scores.accuracy",
     "leaderboard": "mtlirt.scores.leaderboard",
     "load": "mtlirt.snapshots.load",

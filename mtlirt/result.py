@@ -20,7 +20,8 @@ from mtlirt.irt.representation import Representation
 class Fit:
     """A fitted model as tables.
 
-    Traits have mean 0 and standard deviation 1 over the models of the fit, in every domain, and
+    Traits have mean 0 and standard deviation 1 over the models of the fit, in every domain (in an
+    anchored fit: on the scale of its anchor), and
     point up where the domain's mean slope is positive, or, where its items leave that open, where
     they agree with the other domains'. P(correct) = guessing + (1 - guessing)
     sigma(slope x trait + intercept), without 1.702.
@@ -67,6 +68,21 @@ class Fit:
     path
         Estimator `joint` with cross-validation: one row a penalty; ``loss``, ``loss_se``,
         ``fused``, ``chosen``, see `engine.crossvalidate.Path`. Else None.
+
+    Notes
+    -----
+    A fit that was put on the scale of an anchor, see `mtlirt.scores.linking`, has more columns:
+
+    * ``items``: ``drift_p``, the probability of a difference from the anchor's item as large as
+      this one's if it did not drift (null where it was not compared), and ``drifted``: it was left
+      out of the link, or its known guessing floor is another one.
+    * ``domains``: ``link_scale``, ``link_shift``: trait = link_scale x trait of the fit by itself
+      + link_shift; their standard errors ``link_scale_se``, ``link_shift_se`` and
+      ``link_covariance``; null where a domain is not linked: its traits are on the fit's own scale.
+      ``linked_items``, ``drifted_items``.
+    * ``models``: ``overall_link_se``, ``general_link_se``, and ``traits``: ``link_se``: standard
+      errors that the links give to the scores. All models share them; they are not part of the
+      sds.
     """
 
     items: pd.DataFrame
@@ -80,9 +96,12 @@ class Fit:
 
     @property
     def prior(self) -> Representation:
-        """The normal prior that ties the domains' standardised traits, as arrays."""
+        """The normal prior that ties the domains' traits, as arrays."""
+        centre = np.zeros(len(self.domains))
+        if "link_shift" in self.domains:
+            centre = self.domains["link_shift"].fillna(0.0).to_numpy(dtype=np.float64).copy()
         return Representation(
-            np.zeros(len(self.domains)),
+            centre,
             np.ascontiguousarray(self.representation.to_numpy(dtype=np.float64)),
             self.domains["uniqueness"].to_numpy(dtype=np.float64).copy(),
         )

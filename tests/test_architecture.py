@@ -17,7 +17,7 @@ MAY_KNOW = {
     "simulate": {"errors", "storage", "responses", "irt"},
     "irt": set(),
     "cluster": {"errors"},
-    "engine": {"errors", "irt", "cluster", "responses", "result"},
+    "engine": {"errors", "irt", "cluster", "responses", "result", "scores"},
     "result": {"errors", "irt"},
     "scores": {"errors", "irt", "result"},
     "snapshots": {"errors", "storage", "result"},

@@ -10,6 +10,7 @@ import mtlirt
 
 NAMES = {
     "better",
+    "compare",
     "domain_accuracies",
     "fit",
     "score",

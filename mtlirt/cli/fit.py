@@ -104,6 +104,16 @@ def fit(
             "--warm-start", help="Start from the latest of the snapshots, if there is one."
         ),
     ] = False,
+    anchor: Annotated[
+        int | None,
+        typer.Option(
+            metavar="VERSION",
+            min=1,
+            help="Put the fit on the scale of this version of the snapshots, through the items "
+            "that both have, so that scores compare (marginal, separate).",
+            show_default=False,
+        ),
+    ] = None,
     top: Annotated[int, typer.Option(min=1, help="Models to print.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -127,7 +137,7 @@ def fit(
     memory = None if memory_limit is None else _bytes(memory_limit)
     cluster = ClusterOptions(scheduler, workers, threads, memory_limit=memory)
     with fit_progress() as listener:
-        done = refit(store, snapshots, options, cluster, listener, resume, warm_start)
+        done = refit(store, snapshots, options, cluster, listener, resume, warm_start, anchor)
     print_refit(done, top, as_json)
 
 

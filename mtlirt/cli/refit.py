@@ -33,6 +33,13 @@ def print_refit(done: Refit, top: int, as_json: bool) -> None:
             f"{len(left_out):,} models lack a domain and are left out: "
             f"{', '.join(left_out[:3])}{', ...' if len(left_out) > 3 else ''}"
         )
+    unlinked = fitted.info.get("anchor", {}).get("unlinked_domains", [])
+    if unlinked:
+        warn(
+            f"{len(unlinked):,} of {len(fitted.domains):,} domains are not on the anchor's scale "
+            "but their own, also in overall scores: they are new, or too few items link them: "
+            f"{', '.join(unlinked[:3])}{', ...' if len(unlinked) > 3 else ''}"
+        )
     board = leaderboard(fitted)
     summary = _summary(fitted)
     if as_json:
@@ -52,6 +59,11 @@ def print_refit(done: Refit, top: int, as_json: bool) -> None:
         f"{summary['flat_domains']:,} flat, "
         f"{summary['models_without_data']:,} of {summary['models']:,} models have no data"
     )
+    if "anchor" in fitted.info:
+        print(
+            f"on the anchor's scale through {summary['linked_items']:,} items; "
+            f"{summary['drifted_items']:,} drifted and do not count"
+        )
     print(f"wrote version {done.version} of {done.snapshots}")
 
 
@@ -79,6 +91,8 @@ def _summary(fitted: Fit) -> dict[str, Any]:
     names = ("estimator", "rank", "rounds", "converged", "log_likelihood")
     joint = ("penalty", "models_left_out", "objective")
     known = {name: fitted.info[name] for name in joint if name in fitted.info}
+    counts = ("linked_items", "drifted_items")
+    known |= {name: int(fitted.domains[name].sum()) for name in counts if name in fitted.domains}
     return (
         {name: fitted.info[name] for name in names}
         | known

@@ -36,5 +36,6 @@ def run_job(
             listener,
             resume,
             asked.snapshots.warm_start,
+            asked.snapshots.anchor,
         )
     print_refit(done, top, as_json)

@@ -1,4 +1,4 @@
-"""``mtlirt snapshots``: which snapshots there are, and whether they are sound."""
+"""``mtlirt snapshots``: which snapshots there are, whether they are sound, and what changed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mtlirt.cli.diff import diff
 from mtlirt.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ VersionUrl = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-snapshots = typer.Typer(help="List, show and verify snapshots.")
+snapshots = typer.Typer(help="List, show, verify and compare snapshots.")
 
 
 @snapshots.command("list")
@@ -110,6 +111,9 @@ def verify_snapshots(url: VersionUrl, as_json: AsJson = False) -> None:
         print_json(_jsonable(content))
     if any(check.problems for check in checks):
         raise typer.Exit(FAILED)
+
+
+snapshots.command("diff")(diff)
 
 
 def _row(summary: Summary) -> tuple[object, ...]:

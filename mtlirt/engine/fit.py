@@ -30,9 +30,11 @@ from mtlirt.engine.tables import (
 )
 from mtlirt.errors import InputError
 from mtlirt.irt.curves import Items
+from mtlirt.irt.linking import Method
 from mtlirt.responses.arrays import from_arrays
 from mtlirt.responses.matrix import Responses
 from mtlirt.result import Fit, Scores
+from mtlirt.scores.linking import anchored, check_anchor, check_method, on_own_scale, scale_of
 
 if TYPE_CHECKING:
     from mtlirt.cluster.executor import Client
@@ -53,6 +55,8 @@ def fit(
     tolerance: float = 1e-3,
     max_rounds: int = 200,
     earlier: Fit | None = None,
+    anchor: Fit | None = None,
+    linking: Method = "haebara",
     client: Client | None = None,
     threads: int | None = None,
     memory_limit: int | None = None,
@@ -80,6 +84,12 @@ def fit(
     earlier
         Start from this fit, such as a loaded snapshot, of other models and items as well:
         estimators `marginal` and `separate` then need fewer rounds to the same solution.
+    anchor
+        Put the fit on the scale of this one, such as a loaded snapshot, through the items that both
+        have, so that scores of models compare; see `mtlirt.scores.linking.anchored`. For
+        estimators `marginal` and `separate`. By itself it changes no start and no probability.
+    linking
+        How, with an anchor: "haebara" compares the curves of items, "stocking-lord" those of tests.
     client
         A `dask.distributed` client, whose workers then read the responses and work on them; None
         works in this process.
@@ -102,7 +112,8 @@ def fit(
     ------
     InputError
         If an option is out of range, a domain has fewer than 2 models with responses, or a
-        lower asymptote is not a number in [0, 1).
+        lower asymptote is not a number in [0, 1); or if the anchor has no domain in common with
+        the responses, or fewer than 5 items of one that both have.
     ClusterError
         If the client's scheduler or workers are lost, or run another version of this package.
 
@@ -130,7 +141,8 @@ def fit(
         threads=threads,
         memory_limit=memory_limit,
     )
-    return fit_by(responses, options, client, listener, earlier)
+    check_method(linking)
+    return fit_by(responses, options, client, listener, earlier, anchor, linking)
 
 
 def fit_by(
@@ -139,6 +151,8 @@ def fit_by(
     client: Client | None,
     listener: Listener,
     earlier: Fit | None = None,
+    anchor: Fit | None = None,
+    linking: Method = "haebara",
     kept: Arrays | None = None,
     keep: Keep = unkept,
 ) -> Fit:
@@ -155,14 +169,19 @@ def fit_by(
         responses = from_arrays(responses)
     if earlier is not None:
         check_earlier(earlier, options)
+        earlier = on_own_scale(earlier)
+    if anchor is not None:
+        check_anchored(options)
+        check_anchor(anchor, responses.items.index)
     first_rank(len(responses.domains), options)  # refuse a rank before reading anything
     with open_executor(client, options.threads) as executor:
         domains = place(executor, responses, memory=options.memory_limit)
         check_fittable(domains)
         if options.estimator in HIERARCHICAL:
-            return marginal_fit(
+            found = marginal_fit(
                 executor, responses, domains, options, listener, earlier, kept, keep
             )
+            return found if anchor is None else anchored(found, anchor, linking)
         from mtlirt.engine.joint_fit import joint_fit  # it needs much that others do not
 
         return joint_fit(executor, responses, domains, options, listener)
@@ -180,6 +199,15 @@ def check_earlier(earlier: Fit, options: FitOptions) -> None:
         raise InputError(
             f"the earlier fit is one by estimator {earlier.info['estimator']!r}; a fit starts from "
             f"one by {known}"
+        )
+
+
+def check_anchored(options: FitOptions) -> None:
+    """Refuse an anchor for a fit whose traits have no posterior."""
+    if options.estimator not in HIERARCHICAL:
+        raise InputError(
+            f"estimator {options.estimator!r} has no errors of items to link scales by; leave the "
+            f"anchor out, or take {' or '.join(HIERARCHICAL)}"
         )
 
 
@@ -228,7 +256,8 @@ def score(
             f"a fit by estimator {fitted.info['estimator']!r} scores its own models only: their "
             "traits are parameters of it; fit by 'marginal' to score others"
         )
-    known = {name: fitted.items.loc[name].index for name in fitted.domains.index}
+    own, scale = on_own_scale(fitted), scale_of(fitted)
+    known = {name: own.items.loc[name].index for name in own.domains.index}
     columns = {}
     kept: dict[str, pd.Index] = {}
     for name, ids in known.items():
@@ -243,9 +272,8 @@ def score(
             f"none of the {len(responses.items)} items is known to the fit; "
             "items are matched by (domain, item_id)"
         )
-    representation = fitted.prior
     with open_executor(client, threads) as executor:
-        tables = [fitted.items.loc[name].reindex(kept.get(name, [])) for name in known]
+        tables = [own.items.loc[name].reindex(kept.get(name, [])) for name in known]
         parameters = ["slope", "intercept", "guessing"]
         items = [Items(*table[parameters].to_numpy().T.copy()) for table in tables]
         guessing = {name: part.guessing for name, part in zip(known, items, strict=True)}
@@ -253,8 +281,9 @@ def score(
         domains = [placed.get(name) or untouched(name, len(responses.models)) for name in known]
         spread = ["slope_variance", "slope_intercept_covariance", "intercept_variance"]
         covariances = [np.ascontiguousarray(table[spread].to_numpy()) for table in tables]
-        alone = fitted.domains["pooling"].to_numpy() == "own"
-        found = score_models(executor, domains, items, covariances, representation, estimate, alone)
+        alone = own.domains["pooling"].to_numpy() == "own"
+        found = score_models(executor, domains, items, covariances, own.prior, estimate, alone)
+    found = found.carried(scale)
     used = sum(map(len, kept.values()))
     info = {
         "estimate": estimate,
@@ -269,7 +298,7 @@ def score(
             responses.models.index,
             domains,
             found,
-            representation,
+            fitted.prior,
             fitted.domains["general_weight"].to_numpy(dtype=np.float64),
         ),
         traits=trait_table(responses.models.index, domains, found),

@@ -18,6 +18,7 @@ from mtlirt.engine.steps import run_steps, start_steps
 from mtlirt.engine.traits import DomainTask, frozen_parts
 from mtlirt.irt.curves import FITTING, SCORING, Items, Quadrature
 from mtlirt.irt.kernels import Float
+from mtlirt.irt.linking import Link, carried_sites
 from mtlirt.irt.representation import Representation
 from mtlirt.irt.traits import Cavity, combined, widened
 
@@ -56,6 +57,17 @@ class TraitTable:
     shift: Float
     log_likelihood: float
     settled: bool
+
+    def carried(self, link: Link) -> TraitTable:
+        """The same traits on another scale; a link for each domain."""
+        precision, shift = carried_sites(self.precision, self.shift, link)
+        return replace(
+            self,
+            mean=self.mean * link.scale + link.shift,
+            sd=self.sd * np.abs(link.scale),
+            precision=precision,
+            shift=shift,
+        )
 
 
 def score_models(

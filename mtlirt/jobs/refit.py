@@ -52,6 +52,7 @@ def refit(
     listener: Listener,
     resume: bool = False,
     warm: bool = False,
+    anchor: int | None = None,
 ) -> Refit:
     """Fit the responses of a store and publish the fit.
 
@@ -73,6 +74,8 @@ def refit(
         would have.
     warm
         Start from the latest snapshot there, if there is one.
+    anchor
+        Put the fit on the scale of this version of the snapshots.
 
     Raises
     ------
@@ -94,6 +97,7 @@ def refit(
     from_version = max(target.versions(), default=None) if warm else None
     earlier = None if from_version is None else load(snapshots, from_version)
     started = [str(manifest.run_id), from_version]
+    scale = None if anchor is None else load(snapshots, anchor)
     checkpoint = Checkpoint.of(target, started, options)
     kept = checkpoint.load() if resume else None
     if resume:
@@ -102,7 +106,9 @@ def refit(
         threads = cluster.threads if client is None else None
         here = replace(options, threads=threads, memory_limit=cluster.memory_limit)
         read = open_responses(root.url, manifest.version)
-        fitted = fit_by(read, here, client, listener, earlier, kept, checkpoint.save)
+        fitted = fit_by(
+            read, here, client, listener, earlier, scale, kept=kept, keep=checkpoint.save
+        )
     inputs: dict[str, JsonValue] = {
         "responses": root.location,
         "version": manifest.version,
@@ -110,6 +116,8 @@ def refit(
     }
     if from_version is not None:
         inputs["warm_start"] = from_version
+    if anchor is not None:
+        inputs["anchor"] = anchor
     version = publish(fitted, snapshots, inputs=inputs)
     checkpoint.remove()
     seconds = time.perf_counter() - began

@@ -90,10 +90,13 @@ class SnapshotsTable(Table):
         A root of snapshots, without a version; it may be new.
     warm_start
         Start from the latest snapshot there, if there is one.
+    anchor
+        Put the fit on the scale of this version of the snapshots there.
     """
 
     url: Url
     warm_start: bool = False
+    anchor: Annotated[int, Field(ge=1)] | None = None
 
 
 class RefitJob(Table):

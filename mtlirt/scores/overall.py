@@ -46,7 +46,8 @@ def overall_scores(
         * "overall": the weighted mean of the domains' traits, from their joint posterior;
         * "general": the sine median of the domains' traits (arXiv 2610.05613), its weights taken
           as known;
-        * "factor": the first factor behind the domains, see `factor_share`;
+        * "factor": the first factor behind the domains, see `factor_share`; in standard
+          deviations of the fit's own models, also where the traits are on an anchor's scale;
         * "accuracy": the weighted mean of the accuracies expected on each domain's items;
         * "domain:NAME": the trait in one domain.
     weights
@@ -91,8 +92,9 @@ def overall_scores(
 
 def factor_share(fit: Fit) -> float:
     """The share of the traits' variance that the first factor explains; 0 without factors."""
-    loadings = fit.representation.to_numpy(dtype=np.float64)
-    return float((loadings[:, :1] ** 2).sum() / len(loadings))
+    prior = fit.prior
+    variance = np.diag(prior.covariance)  # 1 unless the traits are on an anchor's scale
+    return float((prior.loadings[:, :1] ** 2 / variance[:, None]).sum() / len(variance))
 
 
 def domain_weights(fit: Fit, weights: Weights) -> dict[str, float]:

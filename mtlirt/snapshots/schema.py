@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,20 +21,23 @@ class TableSchema:
         Levels of the frame's index, which come first.
     values
         Columns of the frame, in this order. NaN is null; nullable columns alone may have it.
+    anchored
+        More columns, which follow where a fit is on the scale of an anchor: all or none of them.
     """
 
     ids: pa.Schema
     values: pa.Schema
+    anchored: pa.Schema = dataclasses.field(default_factory=lambda: pa.schema([]))
 
     def table(self, name: str, frame: pd.DataFrame) -> pa.Table:
         """The Arrow table of a frame, which must have just this form."""
         found = [*frame.index.names, *frame.columns]
-        expected = [*self.ids.names, *self.values.names]
+        fields = self._fields(found)
+        expected = [field.name for field in fields]
         if found != expected:
             raise ValueError(f"{name}: columns are {found}, expected {expected}")
         levels = [frame.index.get_level_values(level) for level in self.ids.names]
-        columns = [*levels, *(frame[column] for column in self.values.names)]
-        fields = [*self.ids, *self.values]
+        columns = [*levels, *(frame[column] for column in frame.columns)]
         arrays = [
             _array(name, values, field) for values, field in zip(columns, fields, strict=True)
         ]
@@ -40,7 +45,7 @@ class TableSchema:
 
     def check(self, table: pa.Table) -> None:
         """Refuse a table of another form."""
-        expected = pa.schema([*self.ids, *self.values])
+        expected = pa.schema(self._fields(table.schema.names))
         if not table.schema.equals(expected):
             raise ValueError(f"columns are {_told(table.schema)}; expected {_told(expected)}")
 
@@ -49,8 +54,13 @@ class TableSchema:
         self.check(table)
         levels = [table.column(name).to_pandas().rename(name) for name in self.ids.names]
         index = pd.Index(levels[0]) if len(levels) == 1 else pd.MultiIndex.from_arrays(levels)
-        frame: pd.DataFrame = table.select(self.values.names).to_pandas()
+        frame: pd.DataFrame = table.drop_columns(self.ids.names).to_pandas()
         return frame.set_axis(index)
+
+    def _fields(self, names: Sequence[str]) -> list[pa.Field[Any]]:
+        """Those of a table with such columns."""
+        further = set(names).intersection(self.anchored.names)
+        return [*self.ids, *self.values, *(self.anchored if further else [])]
 
 
 def _fields(nullable: bool, **types: pa.DataType) -> list[pa.Field[Any]]:
@@ -89,6 +99,12 @@ ITEMS = TableSchema(
             ),
         ]
     ),
+    pa.schema(
+        [
+            *_fields(True, drift_p=pa.float64()),  # null where items were not compared
+            *_fields(False, drifted=pa.bool_()),
+        ]
+    ),
 )
 
 DOMAINS = TableSchema(
@@ -108,6 +124,19 @@ DOMAINS = TableSchema(
             *_fields(False, cosine=pa.float64(), fused=pa.bool_()),
         ]
     ),
+    pa.schema(
+        [
+            *_fields(
+                True,
+                link_scale=pa.float64(),  # null in domains that are not linked
+                link_shift=pa.float64(),
+                link_scale_se=pa.float64(),
+                link_shift_se=pa.float64(),
+                link_covariance=pa.float64(),
+            ),
+            *_fields(False, linked_items=pa.int64(), drifted_items=pa.int64()),
+        ]
+    ),
 )
 
 MODELS = TableSchema(
@@ -124,6 +153,7 @@ MODELS = TableSchema(
             ),
         ]
     ),
+    pa.schema(_fields(True, overall_link_se=pa.float64(), general_link_se=pa.float64())),
 )
 
 TRAITS = TableSchema(
@@ -140,6 +170,7 @@ TRAITS = TableSchema(
             *_fields(False, answered=pa.int64(), borrowed=pa.bool_()),
         ]
     ),
+    pa.schema(_fields(True, link_se=pa.float64())),
 )
 
 HISTORY = TableSchema(

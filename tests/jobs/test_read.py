@@ -59,6 +59,13 @@ def test_every_key_is_read(job):
     assert asked.cluster.options == ClusterOptions(None, 3, 2, False, 2**31)
 
 
+def test_the_keys_of_snapshots_are_read(job):
+    asked = read_job(job(LEAST)).snapshots
+    assert (asked.anchor, asked.warm_start) == (None, False)
+    asked = read_job(job(LEAST + "anchor = 3\nwarm_start = true")).snapshots
+    assert (asked.anchor, asked.warm_start) == (3, True)
+
+
 def test_the_keys_of_estimator_joint_are_read(job):
     asked = read_job(
         job(
@@ -102,6 +109,8 @@ def test_the_job_of_the_project_is_one():
         ("[fit]\nmax_rounds = 0", "fit: max_rounds 0 is not a whole number from 1 up"),
         ("[fit]\npriors = 1", r"fit\.priors: 1: .*boolean"),
         ("[fit]\nestimator = 'joined'", r"fit\.estimator: 'joined': .*'marginal'"),
+        ("anchor = 0", r"snapshots\.anchor: 0: Input should be greater than or equal to 1"),
+        ("anchor = 'latest'", r"snapshots\.anchor: 'latest': .*integer"),
         ("[cluster]\nworkers = 0", "cluster: workers 0 is not a whole number from 1 up"),
         ("[cluster]\nworkers = '2'", r"cluster\.workers: '2': .*integer"),
         ("[cluster]\nworkers = true", r"cluster\.workers: True"),
