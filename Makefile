@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 PEERS  := .venv-peers
 BENCH  := $(BIN)/pytest -p no:cacheprovider -o faulthandler_timeout=0 -s --benchmark-only --benchmark-columns=min,median,max,rounds
 
-.PHONY: demo test test-seaweedfs lint bench bench-xl bench-peers clean
+.PHONY: demo test test-seaweedfs test-browser lint bench bench-xl bench-peers clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "mtlirt needs Python 3.11 or newer; set PYTHON=...")'
@@ -21,11 +21,16 @@ demo: $(STAMP)
 	$(BIN)/mtlirt report snapshots --out demo/report.html
 
 test: $(STAMP) lint
-	$(BIN)/pytest -n 2 --dist loadfile -m "not slow and not seaweedfs"
+	$(BIN)/pytest -n 2 --dist loadfile -m "not slow and not seaweedfs and not browser"
 
 test-seaweedfs: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,seaweedfs]"
 	$(BIN)/pytest -m seaweedfs
+
+# needs Chromium (Debian: apt-get install chromium)
+test-browser: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,browser]"
+	$(BIN)/pytest -m browser
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
