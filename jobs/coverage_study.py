@@ -30,17 +30,16 @@ def main(
 ) -> None:
     """Simulate data sets of four domains, fit them, and count the intervals that hold the truth."""
     from mtlirt.cluster.launch import ClusterOptions, open_client
+    from mtlirt.storage.outfile import make_folder
     from mtlirt.studies.coverage import CoverageOptions, coverage_study, coverage_table
 
-    if out.exists():
-        raise InputError(f"{out}: exists already; give a new folder")
     asked = CoverageOptions(numbers("models", models), numbers("items", items), replications, seed)
+    make_folder(out)
     threads = None if workers is None else 1
     with open_client(ClusterOptions(None, workers, threads)) as client:
         results = coverage_study(asked, client)
-    out.mkdir(parents=True)
-    results.to_parquet(out / "results.parquet", index=False)
     table = coverage_table(results)
+    results.to_parquet(out / "results.parquet", index=False)
     (out / "table.md").write_text(table)
     print(table, end="")
 

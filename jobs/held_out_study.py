@@ -43,28 +43,26 @@ def main(
     """Fit every method to random items of each domain; score it on the remaining ones."""
     from mtlirt.cluster.launch import ClusterOptions, open_client
     from mtlirt.responses.store import open_responses
+    from mtlirt.storage.outfile import make_folder
     from mtlirt.studies.held_out import (
-        HELD_OUT_METHODS,
         HeldOutOptions,
         held_out_study,
         held_out_table,
     )
 
-    if out.exists():
-        raise InputError(f"{out}: exists already; give a new folder")
     try:
         counts = tuple(int(count) for count in items.split(","))
     except ValueError:
         raise InputError(f"items {items!r}: expected whole numbers, by commas") from None
-    asked = tuple(HELD_OUT_METHODS if methods == "all" else methods.split(","))
+    asked = None if methods == "all" else tuple(methods.split(","))
     options = HeldOutOptions(counts, splits, seed, models, anchor, asked)
+    make_folder(out)
     responses = open_responses(store)
     threads = None if workers is None else 1
     with open_client(ClusterOptions(None, workers, threads)) as client:
         results = held_out_study(responses, options, client)
-    out.mkdir(parents=True)
-    results.to_parquet(out / "results.parquet", index=False)
     table = held_out_table(results, list(responses.domains))
+    results.to_parquet(out / "results.parquet", index=False)
     (out / "table.md").write_text(table)
     print(table, end="")
 

@@ -140,13 +140,21 @@ class FitOptions:
                 )
 
 
+LARGEST_PENALTY = 1e12
+"""Beyond this the products of a fit overflow."""
+
 DEFAULTS = {field.name: field.default for field in fields(FitOptions)}
 
 
 def _penalty(name: str, value: object) -> None:
-    """Refuse a value of C that is not a number from 0 up."""
+    """Refuse a value of C that is not a number from 0 to `LARGEST_PENALTY`."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
         raise InputError(f"{name} {value!r} is not a number from 0 up")
+    if value > LARGEST_PENALTY:
+        raise InputError(
+            f"{name} {value!r} is beyond {LARGEST_PENALTY:g}: much less makes all domains one, as "
+            "estimator 'global' does"
+        )
 
 
 def whole_number(name: str, value: object) -> None:

@@ -25,7 +25,7 @@ def from_arrays(domains: Mapping[str, da.Array]) -> Responses:
     ------
     InputError
         If there is no array, their numbers of rows differ, or one is not a Dask array of a type
-        and shape that responses have.
+        and shape that responses have, or has no items.
     """
     if not isinstance(domains, Mapping) or not domains:
         raise InputError(f"expected Responses or a dict of Dask arrays, not {domains!r:.60}")
@@ -53,6 +53,8 @@ def domain_responses(name: str, array: da.Array) -> DomainResponses:
             f"domain {name!r}: expected a Dask array of known shape, not {type(array).__name__}; "
             "dask.array.from_array makes one"
         )
+    if array.ndim == 2 and array.shape[1] == 0:
+        raise InputError(f"domain {name!r} has no items; leave it out")
     try:
         return DomainResponses(array)
     except ValueError as error:

@@ -59,3 +59,20 @@ def write_file(out: Path, data: bytes, overwrite: bool) -> None:
 
 def _taken(out: Path) -> InputError:
     return InputError(f"{out}: exists already; give another place, or --overwrite")
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder of this machine for results that are still to be found, or take an empty one.
+
+    Raises
+    ------
+    InputError
+        If the path is a URL, or something is there already.
+    OSError
+        If it cannot be made.
+    """
+    if ":/" in str(path):
+        raise InputError(f"{path}: results go to a folder of this machine; give a path")
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise InputError(f"{path}: exists already; give a new folder")
+    path.mkdir(parents=True, exist_ok=True)

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 Blocks = dict[str, NDArray[np.int8]]
 Models = Literal["complete", "partial"]
 
-COMPLETE_ONLY = ("accuracy", "joint")
-"""Methods that need every model in every domain."""
-
 HELD_OUT_METHODS: dict[str, Callable[[Responses], Estimates]] = {
     "accuracy": METHODS["accuracy"],
     "separate": METHODS["separate"],
@@ -57,7 +54,7 @@ class HeldOutOptions:
     anchor
         A domain.
     methods
-        Of `HELD_OUT_METHODS`.
+        Of `HELD_OUT_METHODS`; None is all that such models allow.
     """
 
     items: tuple[int, ...] = (10, 30)
@@ -65,18 +62,28 @@ class HeldOutOptions:
     seed: int = 0
     models: Models = "complete"
     anchor: str = "mmlu"
-    methods: tuple[str, ...] = tuple(HELD_OUT_METHODS)
+    methods: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        for name in self.methods:
+        for name in self.asked:
             if name not in HELD_OUT_METHODS:
                 known = ", ".join(HELD_OUT_METHODS)
                 raise InputError(f"method {name!r}: there is none; known are {known}")
-        for what, asked in (("items", self.items), ("methods", self.methods)):
+        if self.models == "partial" and "joint" in self.asked:
+            raise InputError("method 'joint' needs every model in every domain; leave it out")
+        for what, asked in (("items", self.items), ("methods", self.asked)):
             if len(set(asked)) < len(asked):
                 raise InputError(f"{what} {asked}: name each once")
         if not self.items or min(self.items) < 1:
             raise InputError(f"items {self.items}: expected numbers from 1 up")
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The names of the methods."""
+        if self.methods is not None:
+            return self.methods
+        partial = self.models == "partial"
+        return tuple(name for name in HELD_OUT_METHODS if not (partial and name == "joint"))
 
 
 def held_out_study(
@@ -146,14 +153,12 @@ def one_split(blocks: Blocks, count: int, split: int, options: HeldOutOptions) -
         {name: da.from_array(block[:, drawn[name]], chunks=-1) for name, block in blocks.items()}
     )
     records = []
-    for method in options.methods:
+    for method in options.asked:
         run = HELD_OUT_METHODS[method]
-        if options.models == "partial" and method in COMPLETE_ONLY:
-            traits = accuracies(blocks, drawn) if method == "accuracy" else None
+        if options.models == "partial" and method == "accuracy":
+            traits = accuracies(blocks, drawn)
         else:
             traits = run(kept).traits
-        if traits is None:
-            continue
         for t, (name, block) in enumerate(blocks.items()):
             rest = np.delete(block, drawn[name], axis=1)
             there = (rest != MISSING).any(axis=1) & (block[:, drawn[name]] != MISSING).any(axis=1)

@@ -224,6 +224,7 @@ def test_bad_options_are_named(options, message):
     [
         ({"d": np.eye(3, dtype=np.int8)}, "domain 'd': expected a Dask array .* not ndarray"),
         ({"d": da.ones(3, dtype=np.int8)}, "domain 'd': a response array has 2 dimensions"),
+        ({"d": da.ones((3, 0), dtype=np.int8)}, "domain 'd' has no items; leave it out"),
         ({"d": da.ones((3, 3))}, "domain 'd': a response array is float32 or int8"),
         ({}, "expected Responses or a dict of Dask arrays"),
         (None, "expected Responses or a dict of Dask arrays"),

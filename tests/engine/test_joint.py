@@ -308,6 +308,7 @@ def test_general_is_the_sine_median_of_any_traits(small, estimator):
 def test_options_are_checked(small):
     for options, message in [
         ({"penalty": -1.0}, "penalty -1.0 is not a number from 0 up"),
+        ({"penalty": 1e300}, r"penalty 1e\+300 is beyond 1e\+12"),
         ({"penalty": "best"}, "penalty 'best' is not a number from 0 up"),
         ({"penalties": ()}, "penalties: name at least one"),
         ({"penalties": (0.1, 0.1)}, "occurs twice"),

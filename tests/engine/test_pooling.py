@@ -402,6 +402,23 @@ def test_real_domains_that_are_hard_to_tell_apart_converge(complete_models):
 
 
 @pytest.mark.data
+def test_traits_tell_more_of_other_items_than_the_share_of_right_answers(complete_models):
+    gains, alone = [], []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        orders = {name: rng.permutation(b.shape[1]) for name, b in complete_models.items()}
+        few = {name: complete_models[name][:, np.sort(o[:10])] for name, o in orders.items()}
+        kept = {name: np.ascontiguousarray(block) for name, block in few.items()}
+        rest = {name: accuracy(complete_models[name][:, o[10:]]) for name, o in orders.items()}
+        raw = {name: spearman(accuracy(block), rest[name]) for name, block in kept.items()}
+        default, separate = fitted(kept), fitted(kept, estimator="separate")
+        gains += [spearman(means(default, name), rest[name]) - raw[name] for name in kept]
+        alone += [spearman(means(separate, name), rest[name]) - raw[name] for name in kept]
+    assert np.mean(gains) > 0.11
+    assert np.mean(alone) > 0.035
+
+
+@pytest.mark.data
 @pytest.mark.parametrize(("items", "most"), [(10, 0.06), (30, 0.03)])
 def test_real_domains_keep_what_is_theirs(complete_models, items, most):
     assert shortfall(complete_models, items, splits=3) <= most

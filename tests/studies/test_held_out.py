@@ -12,7 +12,12 @@ from scipy.stats import spearmanr
 from mtlirt.errors import InputError
 from mtlirt.responses.arrays import from_arrays
 from mtlirt.responses.store import write_responses
-from mtlirt.studies.held_out import HeldOutOptions, held_out_study, held_out_table
+from mtlirt.studies.held_out import (
+    HELD_OUT_METHODS,
+    HeldOutOptions,
+    held_out_study,
+    held_out_table,
+)
 
 PROGRAM = Path(__file__).parents[2] / "jobs" / "held_out_study.py"
 
@@ -100,8 +105,19 @@ def test_the_program_writes_results_once(responses, tmp_path, capsys):
     assert (tmp_path / "out" / "table.md").read_text() == capsys.readouterr().out
     assert run([*arguments, "--splits", "1"]) == 2
     assert "exists already" in capsys.readouterr().err
+    assert run([*arguments[:2], "s3://bucket/out", *arguments[3:]]) == 2
+    assert "results go to a folder of this machine" in capsys.readouterr().err
+    assert run([*arguments[:2], "/proc/out", *arguments[3:], "--splits", "1"]) == 1
+    assert "/proc/out" in capsys.readouterr().err
     assert run(["nowhere", "--out", str(tmp_path / "other")]) == 2
     assert run([arguments[0], "--out", str(tmp_path / "other"), "--methods", "pool"]) == 2
     assert "method 'pool': there is none; known are accuracy" in capsys.readouterr().err
     assert run([arguments[0], "--out", str(tmp_path / "other"), "--items", "6,x"]) == 2
     assert capsys.readouterr().err.endswith("items '6,x': expected whole numbers, by commas\n")
+
+
+def test_joint_needs_complete_models(responses):
+    assert HeldOutOptions().asked == tuple(HELD_OUT_METHODS)
+    assert set(HELD_OUT_METHODS) - set(HeldOutOptions(models="partial").asked) == {"joint"}
+    with pytest.raises(InputError, match=r"method 'joint' needs every model in every domain"):
+        HeldOutOptions(models="partial", methods=("joint",))
