@@ -20,6 +20,7 @@ MAY_KNOW = {
     "engine": {"errors", "irt", "cluster", "responses", "result"},
     "result": {"errors", "irt"},
     "scores": {"errors", "irt", "result"},
+    "diagnostics": {"errors", "irt", "responses", "cluster", "result", "scores"},
     "snapshots": {"errors", "storage", "result"},
     "studies": {"errors", "storage", "responses", "cluster", "simulate", "engine", "result"},
     "jobs": {"errors", "storage", "responses", "cluster", "engine", "result", "snapshots"},

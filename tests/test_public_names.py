@@ -10,6 +10,7 @@ import mtlirt
 
 NAMES = {
     "better",
+    "diagnose",
     "domain_accuracies",
     "fit",
     "score",
