@@ -22,7 +22,16 @@ MAY_KNOW = {
     "scores": {"errors", "irt", "result"},
     "diagnostics": {"errors", "irt", "responses", "cluster", "result", "scores"},
     "snapshots": {"errors", "storage", "result"},
-    "studies": {"errors", "storage", "responses", "cluster", "simulate", "engine", "result"},
+    "studies": {
+        "errors",
+        "storage",
+        "responses",
+        "cluster",
+        "simulate",
+        "engine",
+        "result",
+        "diagnostics",
+    },
     "jobs": {"errors", "storage", "responses", "cluster", "engine", "result", "snapshots"},
 }
 NUMERICS_ONLY = {"irt": {"numpy", "scipy", "numba"}}

@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from mtlirt.diagnostics.item_scores import ItemScores
 from mtlirt.diagnostics.posterior import Float
 from mtlirt.errors import InputError
 
-LEAST_INFORMATION = 4.0
+LEAST_INFORMATION = 8.0
 """A group takes part in an item's test if its right answers vary by so much."""
 
 
@@ -96,7 +96,7 @@ def _test(scores: Float, information: Float) -> tuple[float, float, float, float
     return (
         statistic,
         free,
-        float(chi2.sf(statistic, free)),
+        float(chdtrc(free, statistic)),
         float(np.ptp(shift)),
         float(some[shift.argmax()]),
     )

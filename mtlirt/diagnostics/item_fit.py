@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from mtlirt.diagnostics.item_scores import ItemScores
 from mtlirt.diagnostics.posterior import Float
@@ -99,7 +99,7 @@ def _test(score: Float, information: Float, mass: Float) -> tuple[float, float, 
         return untested
     statistic = float(((vectors[:, -free:].T @ (scale * rest)) ** 2 / values[-free:]).sum())
     gaps = rest / (joined.T @ mass[:-1])
-    return statistic, free, float(chi2.sf(statistic, free)), float(gaps[np.abs(gaps).argmax()])
+    return statistic, free, float(chdtrc(free, statistic)), float(gaps[np.abs(gaps).argmax()])
 
 
 def _joined(information: Float) -> Float:

@@ -121,6 +121,7 @@ def taker_table(matched: Matched, surveys: Sequence[Survey], rate: float) -> pd.
     place = matched.models.get_indexer(table["model_id"])
     table = table.iloc[np.argsort(place, kind="stable")].set_index(["model_id", "domain"])
     table.insert(5, "lz_q", adjusted(table["lz_p"].to_numpy(np.float64)))
+    table["unrelated"] &= table["lz_q"] <= rate
     below = adjusted(table["chance_p"].to_numpy(np.float64)) <= rate
     table.insert(table.columns.get_loc("chance_p") + 1, "below_chance", below)
     return table
