@@ -65,7 +65,7 @@ def diagnose(
         ),
     ] = None,
 ) -> None:
-    """Print what a person should look at: bad items, odd models, copies, parts that do not connect."""
+    """Print what a person should look at: bad items, odd models, copies, disconnected parts."""
     if out is not None:
         _check_free(out)
     from mtlirt.diagnostics.diagnose import diagnose as find
@@ -96,21 +96,18 @@ def diagnose(
 
 def _print_findings(found: Diagnostics, top: int) -> None:
     """The first findings of each kind, and how many there are."""
-    findings, rows = found.findings, []
-    for _, part in findings.groupby("kind", sort=False):
-        for row in part.head(top).itertuples(index=False):
-            cells = (row.kind, row.domain, row.item_id, row.model_id, row.told)
-            rows.append(["" if cell is None or cell != cell else cell for cell in cells])  # noqa: PLR0124
-    if rows:
-        print_table(["kind", "domain", "item", "model", "what"], rows)
+    findings, columns = found.findings, ["kind", "domain", "item_id", "model_id", "told"]
+    first = findings.groupby("kind", sort=False).head(top)[columns].fillna("")
+    if len(first):
+        print_table(["kind", "domain", "item", "model", "what"], first.to_numpy().tolist())
     counts = findings["kind"].value_counts(sort=False)
     told = ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
     print(f"{len(findings):,} findings: {told}" if told else "no findings")
     share = found.scree["share"].iloc[0]
     print(
-        f"{len(found.models):,} models, {len(found.items):,} items, {len(found.design):,} connected "
-        f"components; the first of {len(found.scree):,} dimensions holds {share:.0%} of the "
-        "variance of the traits"
+        f"{len(found.models):,} models, {len(found.items):,} items, {len(found.design):,} "
+        f"connected components; the first of {len(found.scree):,} dimensions holds {share:.0%} "
+        "of the variance of the traits"
     )
     left_out = {name: count for name, count in found.info.items() if "_" in name and count}
     if left_out:

@@ -14,7 +14,7 @@ from dask.base import compute
 from mtlirt.errors import InputError
 from mtlirt.irt.blocks import ResponseBlock, response_block
 from mtlirt.irt.curves import Items
-from mtlirt.responses.matrix import DomainResponses, Responses
+from mtlirt.responses.matrix import DomainResponses, Responses, answered
 from mtlirt.result import Fit
 
 Ints = npt.NDArray[np.intp]
@@ -117,7 +117,7 @@ class Matched:
     models: pd.Index
     rows: Ints
     domains: tuple[DomainCells, ...]
-    items: pd.MultiIndex
+    items: pd.Index
     metadata: pd.DataFrame
     left_out: dict[str, int]
 
@@ -169,11 +169,10 @@ def match(fit: Fit, responses: Responses) -> Matched:
 
 def attempts(block: ResponseBlock) -> npt.NDArray[np.float64]:
     """Attempts behind each cell of a block, 0 where missing."""
-    if block.weight.size:
-        return block.weight.astype(np.float64)
-    return (block.responses >= 0).astype(np.float64)
+    cells = block.weight if block.weight.size else answered(block.responses)
+    return np.asarray(cells, np.float64)
 
 
 def successes(block: ResponseBlock) -> npt.NDArray[np.float64]:
     """Right answers in each cell of a block, 0 where missing."""
-    return np.maximum(block.responses, 0).astype(np.float64)
+    return np.maximum(np.asarray(block.responses, np.float64), 0.0)

@@ -50,7 +50,7 @@ def exact_copies(digests: Sequence[bytes], lines: npt.NDArray[np.bool_], ids: pd
     first: dict[bytes, int] = {}
     for line in ids.argsort():
         if lines[line]:
-            out[line] = first.setdefault(digests[line], int(line))
+            out[line] = first.setdefault(digests[int(line)], int(line))
     return out
 
 

@@ -25,12 +25,12 @@ class Dependence(NamedTuple):
     ----------
     pairs
         Those kept, by the numbers of their items; the largest correlations first.
-    count
+    total
         How many there are.
     """
 
     pairs: Pairs
-    count: int
+    total: int
 
 
 def dependent_items(cells: DomainCells, traits: Float, sd: Float, rate: float) -> Dependence:

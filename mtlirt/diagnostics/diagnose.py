@@ -149,10 +149,8 @@ def diagnose(
     ``group_fit``, ``dependence``, ``copies``, ``keys``. Cost: cells x (points of the trait's
     grid) x 6 multiplications, models^2 x items x 3 and items^2 x models x 3.5 in each domain.
     """
-    for what, value in (("rate", rate), ("copied", copied)):
-        if not isinstance(value, Real) or not 0.0 < value <= (1.0 if what == "copied" else 0.5):
-            most = "1" if what == "copied" else "0.5"
-            raise InputError(f"{what} {value!r} is not a number above 0 and up to {most}")
+    _check_share("rate", rate, 0.5)
+    _check_share("copied", copied, 1.0)
     if not isinstance(responses, Responses):
         responses = from_arrays(responses)
     fit.check_posterior("diagnostics")
@@ -170,6 +168,11 @@ def diagnose(
     return _tables(
         fit, matched, surveys, dependence, links, rows, names, {"group": group}, rate, copied
     )
+
+
+def _check_share(what: str, value: object, most: float) -> None:
+    if not isinstance(value, Real) or not 0.0 < float(value) <= most:
+        raise InputError(f"{what} {value!r} is not a number above 0 and up to {most:g}")
 
 
 def _surveys(

@@ -31,7 +31,11 @@ def find(tables: Tables, rate: float) -> pd.DataFrame:
     for kind, (of, told) in KINDS.items():
         table = of(tables, rate)
         rows = table.to_dict("records")
-        texts = pd.Series([told.format(**row) for row in rows], table.index, dtype=object)
+        texts = pd.Series(
+            [told.format_map({str(name): cell for name, cell in row.items()}) for row in rows],
+            table.index,
+            dtype=object,
+        )
         part = table.assign(kind=kind, told=texts).reindex(columns=COLUMNS)
         part["strength"] = part["value"].abs()
         keys = ["strength", "domain", "item_id", "model_id"]
@@ -148,7 +152,7 @@ KINDS: dict[str, tuple[Finder, str]] = {
         "all {answered} models alike: tells nothing of any trait",
     ),
     "uninformative": (
-        _items(lambda items, _: items["uninformative"], "slope"),
+        _items(lambda items, _: items["uninformative"], "slope_sd"),
         "the interval of its slope holds 0: {slope:.2f} (sd {slope_sd:.2f})",
     ),
 }

@@ -46,15 +46,10 @@ def products(some: CellMoments, others: CellMoments) -> Products:
 
     In single precision: relative errors of 1e-6.
     """
-    rows, columns = (CellMoments(*(part.astype(np.float32) for part in c)) for c in (some, others))
-    return Products(
-        rows.residual @ columns.residual.T,
-        rows.variance @ columns.variance.T,
-        rows.third @ columns.third.T,
-        rows.answered @ columns.answered.T,
-        rows.residual**2 @ columns.answered.T,
-        rows.answered @ (columns.residual**2).T,
-    )
+    left, right = ([part.astype(np.float32) for part in cells] for cells in (some, others))
+    sums = [one @ other.T for one, other in zip(left, right, strict=True)]
+    squares = left[0] ** 2 @ right[-1].T, left[-1] @ (right[0] ** 2).T
+    return Products(*sums, *squares)
 
 
 class Pairs(NamedTuple):
@@ -83,7 +78,8 @@ class Pairs(NamedTuple):
 
     def take(self, some: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Pairs:
         """Those at some places."""
-        return Pairs(*(part[some] for part in self))
+        numbers = self.correlation[some], self.z[some], self.p[some], self.common[some]
+        return Pairs(self.one[some], self.other[some], *numbers)
 
     @classmethod
     def joined(cls, parts: list[Pairs]) -> Pairs:

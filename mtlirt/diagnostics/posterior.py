@@ -78,8 +78,8 @@ def trait_priors(fit: Fit) -> list[Priors]:
     """
     precision, shift = fit.sites
     alone = (fit.domains["pooling"] == "own").to_numpy()
-    heard = (np.where(alone, 0.0, part) for part in (precision, shift))
-    found = factor_posterior(*heard, fit.prior)
+    precision, shift = (np.where(alone, 0.0, part) for part in (precision, shift))
+    found = factor_posterior(precision, shift, fit.prior)
     mean = np.where(alone, 0.0, found.cavity_mean)
     variance = np.where(alone, 1.0, found.cavity_variance)
     return [Priors(mean[:, t], variance[:, t]) for t in range(len(alone))]

@@ -29,6 +29,12 @@ from mtlirt.result import Fit
 
 Float = npt.NDArray[np.float64]
 
+TAKER_COLUMNS = [
+    *("answered", "share_answered", "share_right", "lz", "lz_p", "lz_q", "always", "unrelated"),
+    *("chance_p", "below_chance", "few"),
+]
+"""The columns of `Diagnostics.takers`."""
+
 FEW = 0.5
 """A model with fewer answers than this share of a domain's median has few."""
 
@@ -118,13 +124,12 @@ def taker_table(matched: Matched, surveys: Sequence[Survey], rate: float) -> pd.
         median = table["answered"].median()
         parts.append(table.assign(few=table["answered"] < FEW * median))
     table = pd.concat(parts, ignore_index=True)
-    place = matched.models.get_indexer(table["model_id"])
+    place = matched.models.get_indexer(pd.Index(table["model_id"]))
     table = table.iloc[np.argsort(place, kind="stable")].set_index(["model_id", "domain"])
-    table.insert(5, "lz_q", adjusted(table["lz_p"].to_numpy(np.float64)))
+    table["lz_q"] = adjusted(table["lz_p"].to_numpy(np.float64))
     table["unrelated"] &= table["lz_q"] <= rate
-    below = adjusted(table["chance_p"].to_numpy(np.float64)) <= rate
-    table.insert(table.columns.get_loc("chance_p") + 1, "below_chance", below)
-    return table
+    table["below_chance"] = adjusted(table["chance_p"].to_numpy(np.float64)) <= rate
+    return table[TAKER_COLUMNS]
 
 
 def model_table(
@@ -190,14 +195,14 @@ def clone_table(
     answered = np.sum([found.models.answered for found in surveys], axis=0)
     near = best_match(pairs, ids).reindex(members)
     like = ids.to_numpy(dtype=object)[near["like"].fillna(0).to_numpy(np.intp)]
-    original = ids.to_numpy(dtype=object)[exact[members]]
     is_copy = copies[members]
+    original = pd.Series(ids.to_numpy(dtype=object)[exact[members]]).where(is_copy)
     table = pd.DataFrame(
         {
             "group": groups.group[members],
             "model_id": ids.to_numpy(dtype=object)[members],
-            "copy_of": np.where(is_copy, original, None),
-            "like": np.where(near["like"].notna(), like, np.where(is_copy, original, None)),
+            "copy_of": original,
+            "like": pd.Series(like, dtype=object).where(near["like"].notna().to_numpy(), original),
             "correlation": near["correlation"].where(~is_copy, 1.0).to_numpy(),
             "z": near["z"].to_numpy(),
             "answered": near["common"].where(~is_copy, answered[members]).to_numpy(np.int64),
@@ -250,7 +255,7 @@ def domain_table(
             "items": items.groupby("domain").size().loc[names],
             "models": models.size().reindex(names, fill_value=0),
             **{name: counts[name] for name in counts.columns},
-            "dependent_pairs": pd.Series([found.count for found in dependence], names),
+            "dependent_pairs": pd.Series([found.total for found in dependence], names),
             "misfitting_models": models.sum().reindex(names, fill_value=0),
             "uniqueness": fit.domains["uniqueness"].loc[names],
         },
@@ -270,9 +275,7 @@ def _joined(parts: Sequence[tuple[Float, ...]]) -> list[Float]:
     return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
 
-def _share(
-    part: Float, whole: Float
-) -> Float:
+def _share(part: Float, whole: Float) -> Float:
     return np.where(whole > 0.0, part / np.where(whole > 0.0, whole, 1.0), np.nan)
 
 

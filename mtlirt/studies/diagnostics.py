@@ -116,10 +116,10 @@ def one_data_set(
         hit = np.mean([one in named(found, kind) for one in planted.faults])
         rows = [(kind, float(hit), 0, np.nan)]
     table = pd.DataFrame(rows, columns=["diagnostic", "found", "false", "small"])
-    for place, (name, value) in enumerate(
-        {"models": models, "items": items, "replication": replication, "fault": fault}.items()
-    ):
-        table.insert(place, name, value)
+    table.insert(0, "models", models)
+    table.insert(1, "items", items)
+    table.insert(2, "replication", replication)
+    table.insert(3, "fault", fault)
     return table
 
 
@@ -135,10 +135,8 @@ def named(found: Diagnostics, kind: str) -> set[tuple[str, ...]]:
         )
         return {one + other for group in groups for one in group for other in group if one < other}
     if kind == "dependent":
-        return {
-            (row.domain, row.item_id, row.domain, row.other_item_id)
-            for row in found.pairs.itertuples()
-        }
+        ids = found.pairs[["domain", "item_id", "domain", "other_item_id"]]
+        return set(ids.itertuples(index=False, name=None))
     if kind == "dif":
         table = found.items[found.items["dif_q"] <= RATE]
     elif kind == "misfit":
