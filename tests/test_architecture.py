@@ -30,6 +30,7 @@ MAY_KNOW = {
         "simulate",
         "engine",
         "result",
+        "scores",
         "diagnostics",
     },
     "jobs": {"errors", "storage", "responses", "cluster", "engine", "result", "snapshots"},

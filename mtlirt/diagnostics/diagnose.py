@@ -60,7 +60,8 @@ class Diagnostics:
     models
         Index model_id. ``component`` (of the design; 1 is the largest, null without an answer:
         models of different components must not be ranked against each other), ``answered``,
-        ``domains``, ``lz``, ``lz_p``, ``lz_q`` (fit of the model over all domains), ``clones``
+        ``domains``, ``lz``, ``lz_p``, ``lz_q`` (fit of the model over all domains),
+        ``unrelated`` (answers that show no relation to the items, over all domains), ``clones``
         (its group in `clones`, else 0).
     takers
         Index (model_id, domain), a row for each domain that a model took. ``answered``,
@@ -211,7 +212,7 @@ def _tables(
     takers = taker_table(matched, surveys, rate)
     answered = takers["answered"].groupby("model_id").sum().reindex(matched.models, fill_value=0)
     of_models, of_items = numbered(*links.components(), answered.to_numpy(np.int64), matched.models)
-    models = model_table(matched, surveys, takers, clones, of_models)
+    models = model_table(matched, surveys, takers, clones, of_models, rate)
     pairs = pair_table(matched, dependence)
     tables = {
         "items": items,

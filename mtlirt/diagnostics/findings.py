@@ -70,6 +70,13 @@ def _disconnected(tables: Tables, _: float) -> pd.DataFrame:
     return apart.reset_index().assign(value=lambda part: part["component"].astype(np.float64))
 
 
+def _unrelated(tables: Tables, _: float) -> pd.DataFrame:
+    """Models over all domains, and in single ones."""
+    found = [tables[name].query("unrelated").reset_index() for name in ("models", "takers")]
+    rows = pd.concat([part.assign(value=part["lz"]) for part in found], ignore_index=True)
+    return rows.reindex(columns=["domain", "model_id", "lz", "value"])
+
+
 def _dif(tables: Tables, rate: float) -> pd.DataFrame:
     items = tables["items"].reset_index()
     if "dif_q" not in items:
@@ -128,7 +135,7 @@ KINDS: dict[str, tuple[Finder, str]] = {
         "better models fail it more often: slope {slope:.2f} (sd {slope_sd:.2f})",
     ),
     "unrelated": (
-        _takers(lambda takers, _: takers["unrelated"], "lz"),
+        _unrelated,
         "its answers show no relation to the items (lz* {lz:.1f})",
     ),
     "odd": (

@@ -22,9 +22,6 @@ NO_RELATION = 1.645
 """Answers that follow the items by no more standard errors may well be given without regard to
 them."""
 
-CLEAR = 4.0
-"""Answers should follow the items by so many standard errors before their not doing so is told."""
-
 
 class ModelSums(NamedTuple):
     """Sums over a model's answers in a domain, shape (models,) each; they add up over items.
@@ -146,37 +143,41 @@ def corrected(sums: ModelSums) -> Weighed:
 
 
 class Relation(NamedTuple):
-    """How a model's answers follow the items, shape (models,) each.
+    """How some models' answers follow the items, shape (models,) each; they add up over domains.
 
     Attributes
     ----------
-    observed
-        Standardised covariance of answers and logits; standard normal for a model that answers
-        without regard to the item.
-    expected
-        Its value to expect from the items.
+    observed, expected
+        Covariance of answers and logits, times answers: as seen, and as the items have it.
+    variance
+        Of the first for a model that answers without regard to the item, at its share of right
+        answers.
     """
 
     observed: Float
     expected: Float
+    variance: Float
+
+    def added(self, other: Relation) -> Relation:
+        """Over both domains."""
+        return Relation(*(one + two for one, two in zip(self, other, strict=True)))
+
+    @property
+    def absent(self) -> npt.NDArray[np.bool_]:
+        """Whose answers show no relation to the items where one is to be expected."""
+        least = NO_RELATION * np.sqrt(self.variance)
+        return np.asarray((self.observed < least) & (self.expected > least))
 
 
 def relation(sums: ModelSums) -> Relation:
-    """Whether answers are unrelated to the items."""
+    """The relation of answers to items in one domain."""
     n = np.maximum(sums.attempts, 1.0)
     share = sums.successes / n
-    scale = np.sqrt(np.maximum(share * (1.0 - share) * (sums.w2 - sums.w**2 / n), 0.0))
-    known = scale > 0.0
-    scale = np.where(known, scale, 1.0)
     observed = sums.sw - share * sums.w
     expected = observed - sums.yw + sums.rest / n * sums.w
-    return Relation(*(np.where(known, value / scale, np.nan) for value in (observed, expected)))
-
-
-def unrelated(sums: ModelSums) -> npt.NDArray[np.bool_]:
-    """Whose answers show no relation to the items where a clear one is to be expected."""
-    found = relation(sums)
-    return np.asarray((found.observed < NO_RELATION) & (found.expected > CLEAR))
+    variance = np.maximum(share * (1.0 - share) * (sums.w2 - sums.w**2 / n), 0.0)
+    known = variance > 0.0
+    return Relation(np.where(known, observed, 0.0), np.where(known, expected, 0.0), variance)
 
 
 def chance_tail(sums: ModelSums) -> Float:

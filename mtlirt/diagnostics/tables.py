@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +18,11 @@ from mtlirt.diagnostics.group_fit import GroupFit, group_fit
 from mtlirt.diagnostics.item_fit import ItemFit, item_fit
 from mtlirt.diagnostics.keys import wrongly_keyed
 from mtlirt.diagnostics.model_fit import (
+    Relation,
     Weighed,
     chance_tail,
     corrected,
-    unrelated,
+    relation,
 )
 from mtlirt.diagnostics.pairs import Pairs
 from mtlirt.diagnostics.survey import Survey
@@ -117,7 +119,7 @@ def taker_table(matched: Matched, surveys: Sequence[Survey], rate: float) -> pd.
                 "lz": fit.standardised,
                 "lz_p": fit.p,
                 "always": pd.Series(always, dtype="string").where(always != ""),
-                "unrelated": unrelated(sums),
+                "unrelated": relation(sums).absent,
                 "chance_p": chance_tail(sums),
             }
         )[taken]
@@ -138,9 +140,11 @@ def model_table(
     takers: pd.DataFrame,
     clones: pd.DataFrame,
     components: pd.Series,
+    rate: float,
 ) -> pd.DataFrame:
     """`Diagnostics.models`."""
     fits = [corrected(found.models) for found in surveys]
+    related = reduce(Relation.added, (relation(found.models) for found in surveys))
     total = Weighed(*(np.sum(column, axis=0) for column in zip(*fits, strict=True)))
     by_model = takers.groupby("model_id")["answered"].agg(["sum", "size"])
     by_model = by_model.reindex(matched.models, fill_value=0)
@@ -152,6 +156,7 @@ def model_table(
             "lz": total.standardised,
             "lz_p": total.p,
             "lz_q": adjusted(total.p),
+            "unrelated": related.absent & (adjusted(total.p) <= rate),
             "clones": _groups_of(clones, ["model_id"], matched.models),
         },
         index=matched.models,

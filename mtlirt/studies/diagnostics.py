@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +28,9 @@ RATE = 0.05
 
 TESTS = {"misfit": ("items", "fit_p"), "dif": ("items", "dif_p"), "odd": ("takers", "lz_p")}
 """Diagnostic -> the table and column of its p-values."""
+
+IN_GROUPS = {"clone": ("clones", ("model_id",)), "repeat": ("repeats", ("domain", "item_id"))}
+"""Diagnostic -> the table of its groups, and the columns of ids there."""
 
 FOUND_BY = {
     "flipped key": "miskeyed",
@@ -125,15 +128,11 @@ def one_data_set(
 
 def named(found: Diagnostics, kind: str) -> set[tuple[str, ...]]:
     """What a diagnostic found, by ids: models, items, or pairs of either."""
-    if kind == "clone":
-        groups = found.clones.groupby("group")["model_id"].agg(list)
-        return {(one, other) for group in groups for one in group for other in group if one < other}
-    if kind == "repeat":
-        ids = found.repeats[["group", "domain", "item_id"]]
-        groups = ids.groupby("group")[["domain", "item_id"]].apply(
-            lambda part: sorted(part.itertuples(index=False, name=None))
-        )
-        return {one + other for group in groups for one in group for other in group if one < other}
+    if kind in IN_GROUPS:
+        table, ids = IN_GROUPS[kind]
+        parts = getattr(found, table).groupby("group")[list(ids)]
+        groups = [sorted(part.itertuples(index=False, name=None)) for _, part in parts]
+        return {one + other for group in groups for one, other in combinations(group, 2)}
     if kind == "dependent":
         ids = found.pairs[["domain", "item_id", "domain", "other_item_id"]]
         return set(ids.itertuples(index=False, name=None))
@@ -144,7 +143,7 @@ def named(found: Diagnostics, kind: str) -> set[tuple[str, ...]]:
     elif kind == "odd":
         return {(model,) for model, _ in found.takers.index[found.takers["lz_q"] <= RATE]}
     elif kind == "unrelated":
-        return {(model,) for model, _ in found.takers.index[found.takers["unrelated"]]}
+        return {(model,) for model in found.findings.query("kind == 'unrelated'")["model_id"]}
     else:
         table = found.items[found.items[kind]]
     return set(table.index)
