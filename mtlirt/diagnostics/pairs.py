@@ -47,9 +47,11 @@ def products(some: CellMoments, others: CellMoments) -> Products:
     In single precision: relative errors of 1e-6.
     """
     left, right = ([part.astype(np.float32) for part in cells] for cells in (some, others))
-    sums = [one @ other.T for one, other in zip(left, right, strict=True)]
-    squares = left[0] ** 2 @ right[-1].T, left[-1] @ (right[0] ** 2).T
-    return Products(*sums, *squares)
+    residual, variance, third, common = (
+        one @ other.T for one, other in zip(left, right, strict=True)
+    )
+    of_left, of_right = left[0] ** 2 @ right[-1].T, left[-1] @ (right[0] ** 2).T
+    return Products(residual, variance, third, common, of_left, of_right)
 
 
 class Pairs(NamedTuple):

@@ -29,8 +29,11 @@ RATE = 0.05
 TESTS = {"misfit": ("items", "fit_p"), "dif": ("items", "dif_p"), "odd": ("takers", "lz_p")}
 """Diagnostic -> the table and column of its p-values."""
 
-IN_GROUPS = {"clone": ("clones", ("model_id",)), "repeat": ("repeats", ("domain", "item_id"))}
+IN_GROUPS = {"clone": ("clones", ["model_id"]), "repeat": ("repeats", ["domain", "item_id"])}
 """Diagnostic -> the table of its groups, and the columns of ids there."""
+
+ADJUSTED = {"dif": "dif_q", "misfit": "fit_q"}
+"""Diagnostic of items -> the column of its adjusted p-values."""
 
 FOUND_BY = {
     "flipped key": "miskeyed",
@@ -129,24 +132,20 @@ def one_data_set(
 def named(found: Diagnostics, kind: str) -> set[tuple[str, ...]]:
     """What a diagnostic found, by ids: models, items, or pairs of either."""
     if kind in IN_GROUPS:
-        table, ids = IN_GROUPS[kind]
-        parts = getattr(found, table).groupby("group")[list(ids)]
+        name, ids = IN_GROUPS[kind]
+        parts = getattr(found, name).groupby("group")[ids]
         groups = [sorted(part.itertuples(index=False, name=None)) for _, part in parts]
         return {one + other for group in groups for one, other in combinations(group, 2)}
     if kind == "dependent":
-        ids = found.pairs[["domain", "item_id", "domain", "other_item_id"]]
-        return set(ids.itertuples(index=False, name=None))
-    if kind == "dif":
-        table = found.items[found.items["dif_q"] <= RATE]
-    elif kind == "misfit":
-        table = found.items[found.items["fit_q"] <= RATE]
-    elif kind == "odd":
-        return {(model,) for model, _ in found.takers.index[found.takers["lz_q"] <= RATE]}
-    elif kind == "unrelated":
+        pairs = found.pairs[["domain", "item_id", "domain", "other_item_id"]]
+        return set(pairs.itertuples(index=False, name=None))
+    items, takers = found.items, found.takers
+    if kind == "odd":
+        return {(model,) for model, _ in takers.index[takers["lz_q"] <= RATE]}
+    if kind == "unrelated":
         return {(model,) for model in found.findings.query("kind == 'unrelated'")["model_id"]}
-    else:
-        table = found.items[found.items[kind]]
-    return set(table.index)
+    some = items[ADJUSTED[kind]] <= RATE if kind in ADJUSTED else items[kind]
+    return {(domain, item) for domain, item in items.index[some]}
 
 
 def small(found: Diagnostics, kind: str) -> float:

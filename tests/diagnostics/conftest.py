@@ -99,9 +99,9 @@ def found(planted):
 
 @pytest.fixture(scope="session")
 def clean():
-    """Fits of clean data and their responses: 8 data sets of 300 models, 2 x 30 items."""
+    """Fits of clean data and their responses: 6 data sets of 300 models, 2 x 30 items."""
     sets = []
-    for seed in range(8):
+    for seed in range(6):
         blocks, _ = drawn(100 + seed, 300, 30, missing=0.1)
         group = np.where(np.random.default_rng(seed).random(300) < 0.4, "x", "y")
         responses = responses_of(blocks, {"group": group})

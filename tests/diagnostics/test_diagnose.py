@@ -208,3 +208,13 @@ def test_an_estimator_without_a_posterior_is_refused(drawn, responses_of):
     fit = mtlirt.fit(responses, estimator="accuracy", threads=1)
     with pytest.raises(InputError, match="diagnostics: estimator 'accuracy' has no posterior"):
         mtlirt.diagnose(fit, responses)
+
+
+def test_a_question_in_two_domains_is_listed_with_both(drawn, responses_of):
+    # O19
+    blocks, _ = drawn(17, 100, 25)
+    blocks["b"][:, 4] = blocks["a"][:, 7]
+    responses = responses_of(blocks)
+    found = mtlirt.diagnose(mtlirt.fit(responses, threads=1), responses)
+    pairs = list(zip(found.repeats["domain"], found.repeats["item_id"], strict=True))
+    assert pairs == [("a", "a-007"), ("b", "b-004")]
