@@ -149,6 +149,8 @@ def diagnose(
     Formulas and sources stand with each of `mtlirt.diagnostics.item_fit`, ``model_fit``,
     ``group_fit``, ``dependence``, ``copies``, ``keys``. Cost: cells x (points of the trait's
     grid) x 6 multiplications, models^2 x items x 3 and items^2 x models x 3.5 in each domain.
+    Memory: the responses if they take no more than 256 MiB, else strips of them that are read
+    three times and for every pair of blocks; models x points numbers; and a few hundred MB.
     """
     _check_share("rate", rate, 0.5)
     _check_share("copied", copied, 1.0)

@@ -96,7 +96,7 @@ def survey(
         found = _item_sums(block, cells, traits[strip], variance[strip])
         of_items = found if of_items is None else of_items.added(found)
     assert of_items is not None
-    intervals = interval_functions(points, traits[taken])
+    intervals = interval_functions(points, traits[taken] if taken.any() else traits)
     of_group = np.where(taken, groups, -1)
     own = group_priors(likelihood, points, priors, of_group)
     both = trait_functions(points)
