@@ -14,7 +14,7 @@ from mtlirt.diagnostics.item_scores import ItemScores
 from mtlirt.diagnostics.posterior import Float
 from mtlirt.errors import InputError
 
-LEAST_INFORMATION = 8.0
+LEAST_INFORMATION = 10.0
 """A group takes part in an item's test if its right answers vary by so much."""
 
 
