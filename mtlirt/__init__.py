@@ -6,6 +6,7 @@ The public names; each is imported when first used.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mtlirt.diagnostics.diagnose import diagnose
     from mtlirt.engine.fit import fit, score
     from mtlirt.ingest.frames import from_tidy, from_wide
     from mtlirt.report.write import write_report
@@ -22,6 +23,7 @@ __all__ = [
     "__version__",
     "better",
     "compare",
+    "diagnose",
     "domain_accuracies",
     "fit",
     "from_tidy",
@@ -35,6 +37,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "diagnose": "mtlirt.diagnostics.diagnose",
     "fit": "mtlirt.engine.fit",
     "score": "mtlirt.engine.fit",
     "from_tidy": "mtlirt.ingest.frames",

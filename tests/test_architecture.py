@@ -20,6 +20,7 @@ MAY_KNOW = {
     "engine": {"errors", "irt", "cluster", "responses", "result", "scores"},
     "result": {"errors", "irt"},
     "scores": {"errors", "irt", "result"},
+    "diagnostics": {"errors", "irt", "responses", "cluster", "result", "scores"},
     "snapshots": {"errors", "storage", "result"},
     "report": {"errors", "storage", "irt", "result", "scores", "snapshots"},
     "studies": {
@@ -31,6 +32,7 @@ MAY_KNOW = {
         "engine",
         "result",
         "scores",
+        "diagnostics",
     },
     "jobs": {"errors", "storage", "responses", "cluster", "engine", "result", "snapshots"},
 }

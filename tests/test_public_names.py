@@ -11,6 +11,7 @@ import mtlirt
 NAMES = {
     "better",
     "compare",
+    "diagnose",
     "domain_accuracies",
     "fit",
     "score",

@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from mtlirt.cli.diagnose import diagnose
 from mtlirt.cli.fit import fit
 from mtlirt.cli.ingest import ingest
 from mtlirt.cli.leaderboard import leaderboard
@@ -51,6 +52,7 @@ app.command()(fit)
 app.command()(score)
 app.command()(leaderboard)
 app.command()(report)
+app.command()(diagnose)
 app.command("run")(run_job)
 app.add_typer(snapshots, name="snapshots")
 

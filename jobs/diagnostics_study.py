@@ -1,0 +1,68 @@
+"""How often diagnostics find what was planted in simulated data, and what was not.
+
+python jobs/diagnostics_study.py --out FOLDER
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mtlirt.cli.program import run_program
+from mtlirt.errors import InputError
+
+
+def main(
+    out: Annotated[
+        Path,
+        typer.Option(metavar="FOLDER", help="A new folder for the results.", show_default=False),
+    ],
+    models: Annotated[str, typer.Option(metavar="N,...", help="Models a data set.")] = "100,500",
+    items: Annotated[str, typer.Option(metavar="N,...", help="Items a domain.")] = "30,100",
+    missing: Annotated[float, typer.Option(help="The share of cells that are missing.")] = 0.2,
+    replications: Annotated[int, typer.Option(min=1, help="Data sets of each fault.")] = 20,
+    seed: Annotated[int, typer.Option(min=0, help="Equal seeds give equal data.")] = 0,
+    workers: Annotated[
+        int | None, typer.Option(help="Worker processes of this machine.", show_default=False)
+    ] = None,
+) -> None:
+    """Simulate data sets with faults and without, fit them, and count what diagnostics find."""
+    from mtlirt.cluster.launch import ClusterOptions, open_client
+    from mtlirt.studies.diagnostics import (
+        DiagnosticsOptions,
+        diagnostics_study,
+        diagnostics_table,
+    )
+
+    if out.exists():
+        raise InputError(f"{out}: exists already; give a new folder")
+    sizes = numbers("models", models), numbers("items", items)
+    asked = DiagnosticsOptions(*sizes, missing, replications, seed)
+    threads = None if workers is None else 1
+    with open_client(ClusterOptions(None, workers, threads)) as client:
+        results = diagnostics_study(asked, client)
+    out.mkdir(parents=True)
+    results.to_parquet(out / "results.parquet", index=False)
+    table = diagnostics_table(results)
+    (out / "table.md").write_text(table)
+    print(table, end="")
+
+
+def numbers(what: str, text: str) -> tuple[int, ...]:
+    """Whole numbers by commas."""
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"{what} {text!r}: expected whole numbers, by commas") from None
+
+
+def run(arguments: list[str]) -> int:
+    """Run the study on some arguments; the exit status, see `run_program`."""
+    return run_program(main, "diagnostics_study", arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1:]))
