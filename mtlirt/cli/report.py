@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mtlirt.result import Fit
 
 
 def report(
@@ -21,6 +26,14 @@ def report(
         Path,
         typer.Option(metavar="FILE", help="The report: a name in .html.", show_default=False),
     ],
+    responses: Annotated[
+        str | None,
+        typer.Option(
+            metavar="STORE",
+            help="The responses that were fitted: adds what `mtlirt diagnose` finds in them.",
+            show_default=False,
+        ),
+    ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the file if it exists.")
     ] = False,
@@ -36,5 +49,16 @@ def report(
     details = describe(snapshot)
     version = details.summary.version
     fitted = load(split_version(snapshot)[0], version)
-    write_report(fitted, out, details=details, overwrite=overwrite)
+    findings = None if responses is None else findings_in(fitted, responses)
+    write_report(fitted, out, details=details, findings=findings, overwrite=overwrite)
     print(f"wrote {out}: version {version} in {out.stat().st_size / 1e6:,.1f} MB")
+
+
+def findings_in(fitted: Fit, store: str) -> pd.DataFrame:
+    """What a person should look at, as a report lists it."""
+    from mtlirt.diagnostics.diagnose import diagnose
+    from mtlirt.responses.store import open_responses
+
+    found = diagnose(fitted, open_responses(store)).findings
+    of = found["item_id"].where(found["item_id"].notna(), found["model_id"])
+    return found.assign(id=of)[["kind", "domain", "id", "value", "told"]]

@@ -57,12 +57,12 @@ STRUCTURE = 1.1
 """Where residuals have no larger `SecondDimension.ratio`, one trait explains a domain's responses,
 and its own could not do better."""
 
-SEVERAL, LEEWAY = 0.065, 3.0
+SEVERAL, LEEWAY = 0.065, 4.0
 """Where they have a larger `SecondDimension.correlation`, the items measure several traits, and
 whether a few items follow the other domains is an accident: `EDGE` is less by `LEEWAY` over the
 number of items, so that of ten the own trait may also gain less than the borrowing one."""
 
-COHERENT = 0.8
+COHERENT = 0.7
 """Elsewhere the slopes along the own trait must agree in sign, their sum being more than this share
 of that of their sizes: by a trait that turns many items round, models differ in something else
 than what the domain is meant to measure, such as the option they prefer."""

@@ -21,6 +21,12 @@ def test_a_snapshot_becomes_a_page(snapshots, tmp_path, capsys):
     assert list(tmp_path.iterdir()) == [out]
 
 
+def test_what_is_found_in_the_responses_is_shown(snapshots, store, tmp_path):
+    out = tmp_path / "r.html"
+    assert run(["report", f"{snapshots}@1", "--out", str(out), "--responses", store]) == 0
+    assert b"that answer alike; most like m00" in out.read_bytes()
+
+
 @pytest.mark.parametrize("estimator", ["joint", "local", "global", "accuracy"])
 def test_estimators_without_intervals(store, tmp_path, capsys, estimator):
     out, snapshots = tmp_path / "r.html", str(tmp_path / "snapshots")
