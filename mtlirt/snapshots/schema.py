@@ -10,6 +10,9 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+LATER = {"slope_se", "intercept_se"}
+"""Columns that the first snapshots lack: they are read as null."""
+
 
 @dataclass(frozen=True)
 class TableSchema:
@@ -44,18 +47,21 @@ class TableSchema:
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
     def check(self, table: pa.Table) -> None:
-        """Refuse a table of another form."""
-        expected = pa.schema(self._fields(table.schema.names))
+        """Refuse a table of another form; `LATER` columns may be absent."""
+        names = table.schema.names
+        fields = [f for f in self._fields(names) if f.name in names or f.name not in LATER]
+        expected = pa.schema(fields)
         if not table.schema.equals(expected):
             raise ValueError(f"columns are {_told(table.schema)}; expected {_told(expected)}")
 
     def frame(self, table: pa.Table) -> pd.DataFrame:
-        """The inverse of `table`."""
+        """The inverse of `table`, with `LATER` columns that are absent as null."""
         self.check(table)
+        names = [field.name for field in self._fields(table.schema.names)]
         levels = [table.column(name).to_pandas().rename(name) for name in self.ids.names]
         index = pd.Index(levels[0]) if len(levels) == 1 else pd.MultiIndex.from_arrays(levels)
         frame: pd.DataFrame = table.drop_columns(self.ids.names).to_pandas()
-        return frame.set_axis(index)
+        return frame.set_axis(index).reindex(columns=names[len(self.ids) :])
 
     def _fields(self, names: Sequence[str]) -> list[pa.Field[Any]]:
         """Those of a table with such columns."""

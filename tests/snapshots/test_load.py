@@ -3,11 +3,13 @@
 import json
 import pickle
 
+import pandas as pd
 import pytest
 
 from mtlirt.errors import InputError
 from mtlirt.snapshots.load import load
 from mtlirt.snapshots.publish import publish
+from mtlirt.snapshots.schema import ITEMS
 from mtlirt.storage.errors import StorageError
 from mtlirt.storage.manifest import manifest_path
 from mtlirt.storage.root import open_root
@@ -18,6 +20,19 @@ def test_a_fit_comes_back_to_the_bit(tmp_path, make_fit, assert_same, rank):
     fit = make_fit(rank=rank)
     publish(fit, tmp_path)
     assert_same(load(tmp_path), fit)
+
+
+def test_columns_that_the_first_snapshots_lack_are_null(make_fit):
+    items = make_fit().items
+    table = ITEMS.table("items", items).drop_columns(["slope_se", "intercept_se"])
+    found = ITEMS.frame(table)
+    assert list(found.columns) == list(items.columns)
+    assert found[["slope_se", "intercept_se"]].isna().all(axis=None)
+    kept = found.columns.difference(["slope_se", "intercept_se"])
+    pd.testing.assert_frame_equal(found[kept], items[kept])
+    assert ITEMS.table("items", found).schema == ITEMS.table("items", items).schema
+    with pytest.raises(ValueError, match="columns are"):
+        ITEMS.frame(table.drop_columns(["answered"]))
 
 
 def test_by_memory_url(make_fit, assert_same):
