@@ -11,8 +11,7 @@ from typing import Annotated
 
 import typer
 
-from mtlirt.cli.program import run_program
-from mtlirt.errors import InputError
+from mtlirt.cli.program import run_program, whole_numbers
 
 
 def main(
@@ -33,7 +32,9 @@ def main(
     from mtlirt.storage.outfile import make_folder
     from mtlirt.studies.coverage import CoverageOptions, coverage_study, coverage_table
 
-    asked = CoverageOptions(numbers("models", models), numbers("items", items), replications, seed)
+    asked = CoverageOptions(
+        whole_numbers("models", models), whole_numbers("items", items), replications, seed
+    )
     make_folder(out)
     threads = None if workers is None else 1
     with open_client(ClusterOptions(None, workers, threads)) as client:
@@ -42,14 +43,6 @@ def main(
     results.to_parquet(out / "results.parquet", index=False)
     (out / "table.md").write_text(table)
     print(table, end="")
-
-
-def numbers(what: str, text: str) -> tuple[int, ...]:
-    """Whole numbers by commas."""
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise InputError(f"{what} {text!r}: expected whole numbers, by commas") from None
 
 
 def run(arguments: list[str]) -> int:

@@ -11,8 +11,7 @@ from typing import Annotated
 
 import typer
 
-from mtlirt.cli.program import run_program
-from mtlirt.errors import InputError
+from mtlirt.cli.program import run_program, whole_numbers
 
 
 def main(
@@ -31,32 +30,23 @@ def main(
 ) -> None:
     """Simulate data sets with faults and without, fit them, and count what diagnostics find."""
     from mtlirt.cluster.launch import ClusterOptions, open_client
+    from mtlirt.storage.outfile import make_folder
     from mtlirt.studies.diagnostics import (
         DiagnosticsOptions,
         diagnostics_study,
         diagnostics_table,
     )
 
-    if out.exists():
-        raise InputError(f"{out}: exists already; give a new folder")
-    sizes = numbers("models", models), numbers("items", items)
+    sizes = whole_numbers("models", models), whole_numbers("items", items)
     asked = DiagnosticsOptions(*sizes, missing, replications, seed)
+    make_folder(out)
     threads = None if workers is None else 1
     with open_client(ClusterOptions(None, workers, threads)) as client:
         results = diagnostics_study(asked, client)
-    out.mkdir(parents=True)
-    results.to_parquet(out / "results.parquet", index=False)
     table = diagnostics_table(results)
+    results.to_parquet(out / "results.parquet", index=False)
     (out / "table.md").write_text(table)
     print(table, end="")
-
-
-def numbers(what: str, text: str) -> tuple[int, ...]:
-    """Whole numbers by commas."""
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise InputError(f"{what} {text!r}: expected whole numbers, by commas") from None
 
 
 def run(arguments: list[str]) -> int:

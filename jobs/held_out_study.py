@@ -11,8 +11,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from mtlirt.cli.program import run_program
-from mtlirt.errors import InputError
+from mtlirt.cli.program import run_program, whole_numbers
 
 
 def main(
@@ -50,10 +49,7 @@ def main(
         held_out_table,
     )
 
-    try:
-        counts = tuple(int(count) for count in items.split(","))
-    except ValueError:
-        raise InputError(f"items {items!r}: expected whole numbers, by commas") from None
+    counts = whole_numbers("items", items)
     asked = None if methods == "all" else tuple(methods.split(","))
     options = HeldOutOptions(counts, splits, seed, models, anchor, asked)
     make_folder(out)

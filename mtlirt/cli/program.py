@@ -34,6 +34,20 @@ def run_program(main: Callable[..., None], name: str, arguments: Sequence[str]) 
     return status if isinstance(status, int) else 0
 
 
+def whole_numbers(what: str, text: str) -> tuple[int, ...]:
+    """Whole numbers by commas.
+
+    Raises
+    ------
+    InputError
+        If the text is something else; names what it is of.
+    """
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"{what} {text!r}: expected whole numbers, by commas") from None
+
+
 def _fail(name: str, message: str, status: int) -> int:
     print(f"{name}: error: {' '.join(message.split())}", file=sys.stderr)
     return status

@@ -27,7 +27,7 @@ def check_free(out: Path, endings: Sequence[str], overwrite: bool) -> None:
     InputError
         If it is a URL, has another ending, is a folder or in none, or exists.
     """
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(out)):
+    if _is_url(out):
         raise InputError(f"{out}: results go to a local file, not to a URL")
     if out.suffix not in endings:
         raise InputError(f"{out}: expected a name that ends in {' or '.join(endings)}")
@@ -57,6 +57,10 @@ def write_file(out: Path, data: bytes, overwrite: bool) -> None:
         raise _taken(out) from None
 
 
+def _is_url(path: Path) -> bool:
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(path)) is not None
+
+
 def _taken(out: Path) -> InputError:
     return InputError(f"{out}: exists already; give another place, or --overwrite")
 
@@ -71,7 +75,7 @@ def make_folder(path: Path) -> None:
     OSError
         If it cannot be made.
     """
-    if ":/" in str(path):
+    if _is_url(path):
         raise InputError(f"{path}: results go to a folder of this machine; give a path")
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise InputError(f"{path}: exists already; give a new folder")
