@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 import dask.array as da
-from dask.base import optimize
+from dask.core import flatten
 from dask.utils import format_bytes
 from distributed import Client, Future, KilledWorker, futures_of, wait
 
@@ -182,7 +182,8 @@ class Cluster:
         """Send a task to its home, or send it again."""
         place = at(task.home)
         numbered: dict[Any, tuple[int, Future[Any]]] = {}
-        sent, *more = packed(self._referred(task.calls, numbered), TASK_BYTES)
+        data = packed(self._referred(task.calls, numbered))
+        sent, *more = [data[k : k + TASK_BYTES] for k in range(0, len(data), TASK_BYTES)]
         parcels = [self._client.submit(parcel, part, pure=False, **place) for part in more]
         handed = [future for _, future in numbered.values()]
         task.future = self._client.submit(
@@ -313,7 +314,8 @@ def memory_and_need(client: Client, groups: Sequence[Sequence[tuple[Any, ...]]])
 def lean(value: Any) -> Any:
     """A Dask array with no more of its graph than it needs, unless it is persisted; else itself."""
     if isinstance(value, da.Array) and not futures_of(value):
-        return optimize(value)[0]
+        graph = value.dask.cull(set(flatten(value.__dask_keys__())))
+        return da.Array(graph, value.name, value.chunks, meta=value._meta)
     return value
 
 

@@ -197,6 +197,6 @@ def local_cluster(
     with (
         dask.config.set(WHILE_IT_LIVES),
         cluster,
-        Client(cluster, set_as_default=False) as client,
+        Client(cluster, set_as_default=False, direct_to_workers=True) as client,
     ):
         yield client
