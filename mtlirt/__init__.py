@@ -6,6 +6,7 @@ The public names; each is imported when first used.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mtlirt.diagnostics.clones import deweight_clones
     from mtlirt.diagnostics.diagnose import diagnose
     from mtlirt.engine.fit import fit, score
     from mtlirt.ingest.frames import from_tidy, from_wide
@@ -23,6 +24,7 @@ __all__ = [
     "__version__",
     "better",
     "compare",
+    "deweight_clones",
     "diagnose",
     "domain_accuracies",
     "fit",
@@ -37,6 +39,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "deweight_clones": "mtlirt.diagnostics.clones",
     "diagnose": "mtlirt.diagnostics.diagnose",
     "fit": "mtlirt.engine.fit",
     "score": "mtlirt.engine.fit",

@@ -52,7 +52,8 @@ class Fit:
         Index model_id. ``answered`` (cells), ``domains`` (taken), ``overall`` and ``overall_sd``
         (equal weights over domains, from the joint posterior; null for a model without data),
         ``general`` and ``general_sd`` (the sine median of the domains' traits, norm sqrt(models);
-        its sd with the median's weights taken as known). Estimator `joint` and its like have no
+        its sd with the median's weights taken as known), ``weight`` (what the model counted in
+        sums over models). Estimator `joint` and its like have no
         sds, and their overall trait is the general one; models left out have none.
     traits
         Index (model_id, domain). ``mean``, ``sd``, ``site_precision``, ``site_shift`` (what the

@@ -34,7 +34,16 @@ MAY_KNOW = {
         "scores",
         "diagnostics",
     },
-    "jobs": {"errors", "storage", "responses", "cluster", "engine", "result", "snapshots"},
+    "jobs": {
+        "errors",
+        "storage",
+        "responses",
+        "cluster",
+        "engine",
+        "result",
+        "diagnostics",
+        "snapshots",
+    },
 }
 NUMERICS_ONLY = {"irt": {"numpy", "scipy", "numba"}}
 MAY_PRINT = {"cli"}

@@ -11,6 +11,7 @@ import mtlirt
 NAMES = {
     "better",
     "compare",
+    "deweight_clones",
     "diagnose",
     "domain_accuracies",
     "fit",

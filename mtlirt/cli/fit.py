@@ -60,7 +60,8 @@ def fit(
         float,
         typer.Option(
             help="Converged when no parameter x moves by this x (1 + |x|) in a round, and the "
-            "objective by a thousandth of it."
+            "objective by a thousandth of it; joint and its like when the objective falls by less "
+            "than a millionth of it, relatively."
         ),
     ] = 1e-3,
     max_rounds: Annotated[int, typer.Option(help="Stop after so many, converged or not.")] = 200,
@@ -114,6 +115,14 @@ def fit(
             show_default=False,
         ),
     ] = None,
+    deweight_clones: Annotated[
+        bool,
+        typer.Option(
+            "--deweight-clones",
+            help="Fit twice: the second time models that answered alike count as one, by groups "
+            "(marginal, separate).",
+        ),
+    ] = False,
     top: Annotated[int, typer.Option(min=1, help="Models to print.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -137,7 +146,17 @@ def fit(
     memory = None if memory_limit is None else _bytes(memory_limit)
     cluster = ClusterOptions(scheduler, workers, threads, memory_limit=memory)
     with fit_progress() as listener:
-        done = refit(store, snapshots, options, cluster, listener, resume, warm_start, anchor)
+        done = refit(
+            store,
+            snapshots,
+            options,
+            cluster,
+            listener,
+            resume,
+            warm_start,
+            anchor,
+            deweight_clones,
+        )
     print_refit(done, top, as_json)
 
 

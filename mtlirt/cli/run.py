@@ -37,5 +37,6 @@ def run_job(
             resume,
             asked.snapshots.warm_start,
             asked.snapshots.anchor,
+            asked.responses.deweight_clones,
         )
     print_refit(done, top, as_json)

@@ -33,7 +33,8 @@ class DomainUpdate:
     intercept_term
         The part of the log-likelihood at those parameters that no trait enters.
     log_normaliser
-        Sum over models of log of the integral of cavity x likelihood there, without that term.
+        Sum over weighted models of log of the integral of cavity x likelihood there, without that
+        term.
     """
 
     items: Items
@@ -44,8 +45,8 @@ class DomainUpdate:
 
 
 def total_log_normaliser(posterior: Posterior) -> float:
-    """Sum over models of the log normalisers."""
-    return float(posterior.log_normaliser.sum())
+    """Sum over weighted models of the log normalisers."""
+    return float(posterior.weighed(posterior.log_normaliser).sum())
 
 
 def intercept_term(successes: Float, attempts: Float, items: Items) -> float:
@@ -59,7 +60,7 @@ def intercept_term(successes: Float, attempts: Float, items: Items) -> float:
 
 def message(posterior: Posterior, cavity: Cavity) -> Message:
     """The sites of some models; see `irt.traits.site`."""
-    return site(posterior, cavity).message
+    return site(posterior, cavity).message(posterior.weight)
 
 
 def new_items(update: ItemUpdate) -> Items:

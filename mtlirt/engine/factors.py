@@ -39,12 +39,28 @@ def strips(models: int) -> list[slice]:
 
 
 def cavities(
-    executor: Executor, precision: Float, shift: Float, representation: Representation
+    executor: Executor,
+    precision: Float,
+    shift: Float,
+    representation: Representation,
+    weights: Float | None = None,
 ) -> tuple[Cavity, float]:
-    """Every trait given the other domains' sites, and the log integral of prior x sites."""
+    """Every trait given the other domains' sites, and the log integral of prior x sites.
+
+    Parameters
+    ----------
+    weights
+        Of the models, in the log integral; None is 1 for each.
+    """
     parts: list[FactorPosterior] = executor.gather(
         [
-            executor.submit(factor_posterior, precision[rows], shift[rows], representation)
+            executor.submit(
+                factor_posterior,
+                precision[rows],
+                shift[rows],
+                representation,
+                None if weights is None else weights[rows],
+            )
             for rows in strips(len(precision))
         ]
     )
@@ -71,10 +87,10 @@ def moments(
     executor: Executor,
     precision: Float,
     shift: Float,
-    taken: npt.NDArray[np.bool_],
+    taken: Float,
     representation: Representation,
 ) -> FactorMoments:
-    """The E-step of factor analysis over all models."""
+    """The E-step of factor analysis over all models; `taken` as for `factor_moments`."""
     return add_moments(
         executor.gather(
             [
@@ -91,7 +107,7 @@ def expectation_maximisation(
     executor: Executor,
     precision: Float,
     shift: Float,
-    taken: npt.NDArray[np.bool_],
+    taken: Float,
     representation: Representation,
     priors: bool,
     tolerance: float,
@@ -114,7 +130,11 @@ def expectation_maximisation(
 
 
 def with_new_factor(
-    executor: Executor, precision: Float, shift: Float, representation: Representation
+    executor: Executor,
+    precision: Float,
+    shift: Float,
+    taken: Float,
+    representation: Representation,
 ) -> Representation:
     """Add a factor along the leading direction in which the traits stray from the prior.
 
@@ -135,7 +155,7 @@ def with_new_factor(
             deviation *= representation.uniqueness / (
                 1.0 + precision[rows] * representation.uniqueness
             )
-            outer += deviation.T @ deviation
+            outer += (taken[rows].max(axis=1)[:, None] * deviation).T @ deviation
         _, vectors = np.linalg.eigh(outer)
         direction = vectors[:, -1] * np.sign(vectors[np.argmax(np.abs(vectors[:, -1])), -1])
         column = 0.5 * np.sqrt(representation.uniqueness) * direction * np.sqrt(domains)
@@ -150,13 +170,13 @@ def grown(
     executor: Executor,
     precision: Float,
     shift: Float,
-    taken: npt.NDArray[np.bool_],
+    taken: Float,
     representation: Representation,
     priors: bool,
     tolerance: float,
 ) -> Representation:
     """The representation with one factor more, after EM."""
-    larger = with_new_factor(executor, precision, shift, representation)
+    larger = with_new_factor(executor, precision, shift, taken, representation)
     return expectation_maximisation(executor, precision, shift, taken, larger, priors, tolerance)[0]
 
 
@@ -164,7 +184,7 @@ def chosen_rank(
     executor: Executor,
     precision: Float,
     shift: Float,
-    taken: npt.NDArray[np.bool_],
+    taken: Float,
     representation: Representation,
     priors: bool,
 ) -> Representation:
@@ -175,7 +195,7 @@ def chosen_rank(
     responses. EM of a candidate ends once a step gains a hundredth of what the criterion asks of
     the factor.
     """
-    tied, models = int(representation.tied.sum()), int(taken.any(axis=1).sum())
+    tied, models = int(representation.tied.sum()), float(taken.max(axis=1).sum())
     untied = independent(len(representation.loadings))
     alone, best = (
         moments(executor, precision, shift, taken, prior).log_integral

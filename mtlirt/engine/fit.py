@@ -33,6 +33,7 @@ from mtlirt.irt.curves import Items
 from mtlirt.irt.linking import Method
 from mtlirt.responses.arrays import from_arrays
 from mtlirt.responses.matrix import Responses
+from mtlirt.responses.weights import COLUMN, read_weights
 from mtlirt.result import Fit, Scores
 from mtlirt.scores.linking import anchored, check_anchor, check_method, on_own_scale, scale_of
 
@@ -69,7 +70,10 @@ def fit(
     responses
         From `open_responses`, `from_tidy` or `from_wide`; or domain -> int8 Dask array (models x
         items; 1 correct, 0 wrong, -1 missing), all with the same models in the same order. A
-        column ``guessing`` of the item table holds known lower asymptotes; null is 0.
+        column ``guessing`` of the item table holds known lower asymptotes; null is 0. A column
+        ``weight`` of the model table says how much each model counts where models are summed:
+        items, priors and the scale are found as if it were there so many times; null is 1. Models
+        of weight 0 have scores all the same.
     estimator
         "marginal": traits have a factor-analytic prior that ties the domains; "separate": every
         domain by itself. "joint", "local", "global", "accuracy": point estimates after arXiv
@@ -173,9 +177,12 @@ def fit_by(
     if anchor is not None:
         check_anchored(options)
         check_anchor(anchor, responses.items.index)
+    weights = read_weights(responses)
+    if weights is not None:
+        check_weighted(options)
     first_rank(len(responses.domains), options)  # refuse a rank before reading anything
     with open_executor(client, options.threads) as executor:
-        domains = place(executor, responses, memory=options.memory_limit)
+        domains = place(executor, responses, memory=options.memory_limit, weights=weights)
         check_fittable(domains)
         if options.estimator in HIERARCHICAL:
             found = marginal_fit(
@@ -199,6 +206,15 @@ def check_earlier(earlier: Fit, options: FitOptions) -> None:
         raise InputError(
             f"the earlier fit is one by estimator {earlier.info['estimator']!r}; a fit starts from "
             f"one by {known}"
+        )
+
+
+def check_weighted(options: FitOptions) -> None:
+    """Refuse weights of models where sums over models have none."""
+    if options.estimator not in HIERARCHICAL:
+        raise InputError(
+            f"estimator {options.estimator!r} knows no weights of models; leave column "
+            f"{COLUMN!r} of the model table out, or take {' or '.join(HIERARCHICAL)}"
         )
 
 

@@ -106,4 +106,4 @@ def modal_step(
 
 def mode_message(block: ResponseBlock, items: Items, cavity: Cavity, tolerance: float) -> Message:
     """Laplace's sites of some models; see `irt.traits.mode_site`."""
-    return mode_site(block, items, cavity, tolerance).message
+    return mode_site(block, items, cavity, tolerance).message()

@@ -77,6 +77,8 @@ def gathered_traits(
 ) -> tuple[list[TraitUncertainty], list[Grid]]:
     """What the traits leave open, and the grid on which it is gathered, by domain."""
     mean, variance = traits.mean, traits.sd**2
+    weights = domains[0].weights
+    weight = np.ones(len(mean)) if weights is None else weights
     grids = [
         covering(low, high) for low, high in zip(mean.min(axis=0), mean.max(axis=0), strict=True)
     ]
@@ -85,7 +87,7 @@ def gathered_traits(
         (
             grids[t],
             [mean[rows, t] for rows in domains[t].takers],
-            [variance[rows, t] for rows in domains[t].takers],
+            [weight[rows] * variance[rows, t] for rows in domains[t].takers],
         )
         for t in several
     ]
@@ -98,10 +100,10 @@ def gathered_traits(
         rows, others = domain.models, active & ~taken[:, t]
         parts.append(
             (
-                (mean[rows, t], variance[rows, t]),
+                (mean[rows, t], variance[rows, t], weight[rows]),
                 traits.precision[rows, t],
                 traits.shift[rows, t],
-                (mean[others, t], variance[others, t]),
+                (mean[others, t], variance[others, t], weight[others]),
                 grids[t],
                 *counted.get(t, (None, None)),
             )
@@ -122,7 +124,13 @@ def spread_step(
     means: Sequence[Float],
     variances: Sequence[Float],
 ) -> tuple[Float, Float]:
-    """``noise`` and ``drift`` of `TraitUncertainty` of a domain, added over model chunks."""
+    """``noise`` and ``drift`` of `TraitUncertainty` of a domain, added over model chunks.
+
+    Parameters
+    ----------
+    means, variances
+        Of the traits, variances times the models' weights, by model chunk.
+    """
     calls = [
         (block, mean, variance, grid)
         for row, mean, variance in zip(blocks, means, variances, strict=True)

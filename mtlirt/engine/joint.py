@@ -26,8 +26,11 @@ from mtlirt.irt.kernels import Float
 from mtlirt.irt.median import sine_median, sines
 from mtlirt.irt.sphere import Pull, fitted_to_box, released
 
-STILL = 1e-4
-"""The last round lowers the objective by less than this times the tolerance, relatively."""
+STILL = 1e-6
+"""The last rounds lower the objective by less than this times the tolerance, relatively."""
+
+STILL_ROUNDS = 2
+"""So many: a domain leaves the general trait slowly at first."""
 
 COLLAPSED = 1e-5
 """A trait of a domain's own at a smaller sine from the general one counts as fused to it."""
@@ -49,7 +52,7 @@ def joint_rounds(
         C. At 0 every domain is by itself and the general trait is their sine median (`local`); at
         infinity one trait serves all (`global`).
     tolerance
-        The alternation ends when a round lowers the objective by less than `STILL` of it.
+        The alternation ends when `STILL_ROUNDS` lower the objective by less than `STILL` of it.
 
     Returns
     -------
@@ -58,7 +61,7 @@ def joint_rounds(
     """
     memory = Anderson()
     last = plain = state  # of the last round, and where it goes without acceleration
-    number = 0
+    number = still = 0
     while number < max_rounds:
         began = time.perf_counter()
         calls = domain_calls(problem, state, penalty, number == 0)
@@ -73,7 +76,8 @@ def joint_rounds(
         if gain < 0.0:  # by the error of interpolation: nothing is left to gain
             after = last
         number += 1
-        done = gain <= STILL * tolerance * after.objective
+        still = still + 1 if gain <= STILL * tolerance * after.objective else 0
+        done = still >= STILL_ROUNDS
         change = largest_move(last, after)
         if not done:
             plain = moved_on(problem, penalty, updates, state, after)

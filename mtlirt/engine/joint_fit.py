@@ -30,6 +30,9 @@ from mtlirt.irt.median import sine_median
 from mtlirt.responses.matrix import Responses
 from mtlirt.result import Fit
 
+START_TOLERANCE = 0.1
+"""Of the domains' own fits that a fit at any C starts from."""
+
 CONVENTION = (
     "P(correct) = sigma(slope * trait + intercept), no 1.702, or with a guessing floor guessing + "
     "(1 - guessing) sigma(...); traits have mean 0 and variance 1 over the models of the fit and "
@@ -155,17 +158,20 @@ def best_state(
     """The fit at C, from the domains' own fits; never above the fit of one trait for all.
 
     Only the rounds at C are heard. Where they end above the objective of `global`, which is the
-    same at every C, the fit starts again from there.
+    same at every C, the fit starts again from there. It starts from the same place whatever the
+    tolerance: near the C at which domains fuse there are optima side by side.
     """
 
-    def run(state: JointState, at: float, hear: RoundListener) -> JointState:
-        rounds = joint_rounds(problem, state, at, options.tolerance, options.max_rounds, hear)
+    def run(
+        state: JointState, at: float, hear: RoundListener, tolerance: float = options.tolerance
+    ) -> JointState:
+        rounds = joint_rounds(problem, state, at, tolerance, options.max_rounds, hear)
         return run_alternations(executor, [rounds])[0]
 
     start = first_state(problem)
     if penalty == 0.0:
         return run(start, 0.0, listener)
-    local = run(start, 0.0, silent)
+    local = run(start, 0.0, silent, START_TOLERANCE)
     if not np.isfinite(penalty):
         return run(local, penalty, listener)
     one_for_all = run(local, np.inf, silent)

@@ -12,7 +12,7 @@ from mtlirt.cluster.executor import Executor
 from mtlirt.engine.domain import DomainUpdate, intercept_term
 from mtlirt.engine.factors import expectation_maximisation, grown
 from mtlirt.engine.options import FitOptions
-from mtlirt.engine.placement import PlacedDomain, taken_domains
+from mtlirt.engine.placement import PlacedDomain, weights_taken
 from mtlirt.engine.state import State, null_intercepts, slope_posteriors, standardise
 from mtlirt.errors import InputError
 from mtlirt.irt.curves import Items, guessing_gain
@@ -69,7 +69,7 @@ def shared_step(
     options: FitOptions,
 ) -> SharedUpdate:
     """Update the representation on the new sites, standardise, and relearn the slope priors."""
-    taken = taken_domains(domains)
+    taken = weights_taken(domains)
     precision, shift = np.zeros_like(state.precision), np.zeros_like(state.shift)
     scales, share = 0.0, 1.0 if number <= DAMP_AFTER else 0.5
     for t, (domain, update) in enumerate(zip(domains, updates, strict=True)):
@@ -139,7 +139,7 @@ def ridges(domains: Sequence[PlacedDomain], state: State) -> Float:
         prior = state.slope_priors[t]
         determined = np.clip(1.0 - slopes.variance * prior.precision, 0.0, 1.0)
         if prior.precision > 0.0:
-            each = determined / domain.attempts[~state.held[t]]
+            each = determined / domain.weighted.attempts[~state.held[t]]
             out[:, t] = each.sum() * domain.answered / len(domain.cells)
     return out
 
@@ -159,11 +159,12 @@ def evidence(
     out = np.zeros(len(domains))
     for t, (domain, slopes) in enumerate(zip(domains, slope_posteriors(state), strict=True)):
         prior, rows = state.slope_priors[t], domain.models
+        ridged = log_gaussian_integral(ridge[rows, t], 0.0, everyone.part(rows, t))
         surprise = prior.precision * (slopes.variance + (slopes.mean - prior.mean) ** 2)
         shrinkage = np.log(np.maximum(slopes.variance * prior.precision, 1e-300))
         out[t] = (
             updates[t].log_normaliser
-            + log_gaussian_integral(ridge[rows, t], 0.0, everyone.part(rows, t)).sum()
+            + domain.taker_weights @ ridged
             + updates[t].intercept_term
             - 0.5 * (surprise - 1.0 - shrinkage).sum()
             - null_log_likelihood(domain)
@@ -181,8 +182,9 @@ def null_log_likelihood(domain: PlacedDomain) -> float:
     null = null_items(domain)
     softplus = np.logaddexp(0.0, null.intercept)
     gain = guessing_gain(null.intercept, null.guessing)
-    fixed = intercept_term(domain.successes, domain.attempts, null)
-    return float(fixed - domain.attempts @ softplus + domain.successes @ gain)
+    successes, attempts = domain.weighted
+    fixed = intercept_term(successes, attempts, null)
+    return float(fixed - attempts @ softplus + successes @ gain)
 
 
 def flatten(domains: list[PlacedDomain], state: State, flat: npt.NDArray[np.bool_]) -> State:

@@ -91,7 +91,9 @@ def marginal_fit(
     return Fit(
         items=item_table(responses.items.index, domains, state, covariances, errors),
         domains=domain_table(domains, state, representation, options, median),
-        models=model_table(models, domains, table, representation, median.weights),
+        models=model_table(models, domains, table, representation, median.weights).assign(
+            weight=1.0 if domains[0].weights is None else domains[0].weights
+        ),
         traits=trait_table(models, domains, table),
         representation=loading_table(domains, representation),
         history=pd.DataFrame([asdict(event) for event in history]).set_index("number"),

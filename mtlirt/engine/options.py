@@ -65,7 +65,7 @@ class FitOptions:
         Estimators `marginal` and `separate`: converged when in a round no slope or intercept x
         moves by more than this times 1 + abs(x), no uniqueness by more than this, and the
         log-likelihood by at most a thousandth of it, relatively.
-        Others: when a round lowers the objective by less than 1e-4 times this, relatively.
+        Others: when a round lowers the objective by less than 1e-6 times this, relatively.
     max_rounds
         Stop after so many rounds, converged or not.
     repeats

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import dask.array as da
 import numpy as np
@@ -14,7 +14,13 @@ import numpy.typing as npt
 from mtlirt.cluster.executor import Executor
 from mtlirt.engine.guessing import read_guessing
 from mtlirt.errors import InputError
-from mtlirt.irt.blocks import BlockCounts, ResponseBlock, count_block, response_block
+from mtlirt.irt.blocks import (
+    BlockCounts,
+    ResponseBlock,
+    count_block,
+    response_block,
+    weighted_totals,
+)
 from mtlirt.irt.kernels import Float
 from mtlirt.irt.traits import Cavity
 from mtlirt.responses.matrix import DomainResponses, Responses
@@ -31,6 +37,13 @@ ALWAYS_KEPT = 2**26
 """Bytes of responses that fit anywhere."""
 
 
+class ItemTotals(NamedTuple):
+    """Totals by item over models, shape (items,) each."""
+
+    successes: Float
+    attempts: Float
+
+
 @dataclass(frozen=True)
 class PlacedDomain:
     """One domain's blocks, with only the models that took it, and its totals.
@@ -45,6 +58,9 @@ class PlacedDomain:
         The items of each item chunk.
     successes, attempts, cells
         Totals by item over all models.
+    weights, weighted
+        Of all models in sums over models, shape (models,), None where each is 1; and the totals
+        with them.
     answered, score
         Answered cells and successes by model, 0 where the model did not take the domain.
     largest_attempts
@@ -64,6 +80,8 @@ class PlacedDomain:
     successes: Float
     attempts: Float
     cells: npt.NDArray[np.int64]
+    weights: Float | None
+    weighted: ItemTotals
     answered: npt.NDArray[np.int64]
     score: Float
     largest_attempts: float
@@ -75,6 +93,11 @@ class PlacedDomain:
     def models(self) -> Index:
         """Positions of all takers, in the order of the chunks."""
         return np.concatenate(self.takers) if self.takers else np.zeros(0, np.intp)
+
+    @property
+    def taker_weights(self) -> Float:
+        """Weights of all takers, in the order of the chunks."""
+        return np.ones(len(self.models)) if self.weights is None else self.weights[self.models]
 
     def parts(self, everyone: Cavity, t: int) -> list[Cavity]:
         """Of a cavity of shape (models, domains), the takers' in one domain, by model chunk."""
@@ -97,13 +120,20 @@ class PlacedDomain:
 
     @property
     def constant(self) -> npt.NDArray[np.bool_]:
-        """Items that all their takers passed, or failed, or that nobody took."""
-        return np.asarray((self.successes == 0.0) | (self.successes == self.attempts))
+        """Items that all their takers passed, or failed, or that nobody took: those that count."""
+        successes, attempts = self.weighted
+        return np.asarray((successes == 0.0) | (successes == attempts))
 
 
 def taken_domains(domains: Sequence[PlacedDomain]) -> npt.NDArray[np.bool_]:
     """Which model took which domain, shape (models, domains)."""
     return np.stack([domain.answered > 0 for domain in domains], axis=1)
+
+
+def weights_taken(domains: Sequence[PlacedDomain]) -> Float:
+    """The weight of each model in the domains that it took, 0 in others: (models, domains)."""
+    taken, weights = taken_domains(domains).astype(np.float64), domains[0].weights
+    return taken if weights is None else taken * weights[:, None]
 
 
 def read_block(
@@ -141,6 +171,7 @@ def place(
     columns: Mapping[str, Index] | None = None,
     guessing: Mapping[str, Float] | None = None,
     memory: int | None = None,
+    weights: Float | None = None,
 ) -> list[PlacedDomain]:
     """Load every block once, count it, and drop from each domain the models that lack it.
 
@@ -156,6 +187,8 @@ def place(
         Domain -> lower asymptotes of the items used; None reads them from the item table.
     memory
         Bytes of memory of each process, if not all it has.
+    weights
+        Of the models in sums over models; None is 1 for each. Other than 1 they cost a pass more.
 
     Raises
     ------
@@ -191,10 +224,35 @@ def place(
         grids = [
             without_absent(executor, *domain) for domain in zip(grids, there, strict=True)
         ]  # all of them, so that nothing of what was loaded with them is kept
-    return [
+    placed = [
         placed_domain(executor, name, part, picked[name], guessing[name], keep, *found)
         for (name, part), *found in zip(data.items(), grids, counts, there, strict=True)
     ]
+    return placed if weights is None else with_weights(executor, placed, weights)
+
+
+def with_weights(
+    executor: Executor, domains: Sequence[PlacedDomain], weights: Float
+) -> list[PlacedDomain]:
+    """The domains with weights of the models, shape (models,)."""
+    calls = [
+        (block, weights[rows])
+        for domain in domains
+        for row, rows in zip(domain.blocks, domain.takers, strict=True)
+        for block in row
+    ]
+    found = iter(executor.gather(executor.submit_all(weighted_totals, calls)))
+    out = []
+    for domain in domains:
+        parts = [[next(found) for _ in row] for row in domain.blocks]
+        totals = ItemTotals(
+            *(
+                np.concatenate([sum(column) for column in zip(*of_total, strict=True)])
+                for of_total in ([[part[k] for part in row] for row in parts] for k in range(2))
+            )
+        )
+        out.append(replace(domain, weights=weights, weighted=totals))
+    return out
 
 
 def without_absent(
@@ -268,12 +326,15 @@ def placed_domain(
     of_takers = [blocks[k] for k in some]
     widths = data.array.chunks[1] if picked is None else (len(picked),)
     edges = np.cumsum([0, *widths])
+    totals = item_totals(counts)
     return PlacedDomain(
         name=name,
         blocks=of_takers,
         takers=[np.flatnonzero(there[k]) + starts[k] for k in some],
         columns=[slice(a, b) for a, b in itertools.pairwise(edges)],
-        **item_totals(counts),
+        **totals,
+        weights=None,
+        weighted=ItemTotals(totals["successes"], totals["attempts"]),
         answered=np.concatenate([sum(c.model_cells for c in row) for row in counts]),
         score=np.concatenate([sum(c.model_successes for c in row) for row in counts]),
         largest_attempts=max((c.largest_attempts for row in counts for c in row), default=1.0),
@@ -306,12 +367,13 @@ def without_models(
             takers.append(rows[keep])
     flat = [(block,) for row in blocks for block in row]
     counts = grid_of(executor.gather(executor.submit_all(count_block, flat)), len(domain.columns))
-
+    totals = item_totals(counts)
     return replace(
         domain,
         blocks=blocks,
         takers=takers,
-        **item_totals(counts),
+        **totals,
+        weighted=ItemTotals(totals["successes"], totals["attempts"]),
         answered=np.where(left_out, 0, domain.answered),
         score=np.where(left_out, 0.0, domain.score),
         together=executor.together([block for row in blocks for block in row]),
@@ -329,6 +391,8 @@ def untouched(name: str, models: int) -> PlacedDomain:
         successes=nothing,
         attempts=nothing,
         cells=np.zeros(0, np.int64),
+        weights=None,
+        weighted=ItemTotals(nothing, nothing),
         answered=np.zeros(models, np.int64),
         score=np.zeros(models),
         largest_attempts=1.0,
@@ -344,10 +408,10 @@ def check_fittable(domains: list[PlacedDomain]) -> None:
     Raises
     ------
     InputError
-        If a domain has fewer than 2 models, or nothing but missing cells.
+        If a domain has fewer than 2 models that count, or nothing but missing cells.
     """
     for domain in domains:
-        takers = len(domain.models)
+        takers = int((domain.taker_weights > 0.0).sum())
         if takers < 2:
             raise InputError(
                 f"domain {domain.name!r} has responses of {takers} models, a fit needs 2; "

@@ -121,6 +121,7 @@ def model_point_table(
             "overall_sd": nothing,
             "general": general,
             "general_sd": nothing,
+            "weight": 1.0,
         },
         index=index,
     )

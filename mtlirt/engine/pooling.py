@@ -215,12 +215,16 @@ def spaced_sample(domain: PlacedDomain, expected: Float, most: int) -> Index:
     """Positions of so many takers at most, evenly spaced in the order of their success.
 
     Equals are ordered by what the other domains expect of them, so that the order of the rows
-    does not matter.
+    does not matter. Models are taken in proportion to their weights, a heavy one once.
     """
     takers = domain.models
     share = domain.score[takers] / domain.answered[takers]
-    places = np.linspace(0, len(takers) - 1, min(len(takers), most)).astype(np.intp)
-    return np.sort(np.lexsort((expected, share))[places])
+    order = np.lexsort((expected, share))
+    filled = np.cumsum(domain.taker_weights[order])
+    total = max(round(filled[-1]), 1)
+    places = np.linspace(0, total - 1, min(total, most)).astype(np.intp)
+    found = np.searchsorted(filled, places + 0.5)
+    return np.unique(order[np.minimum(found, len(order) - 1)])
 
 
 def chunk_rows(sample: Index, lengths: Sequence[int]) -> list[Index]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from mtlirt.cluster.executor import Executor
 from mtlirt.engine.factors import chosen_rank
 from mtlirt.engine.options import FitOptions
-from mtlirt.engine.placement import PlacedDomain, taken_domains
+from mtlirt.engine.placement import PlacedDomain, weights_taken
 from mtlirt.engine.pooling import judged_pooling
 from mtlirt.engine.state import State, start
 from mtlirt.irt.representation import Representation, standardised
@@ -76,7 +76,7 @@ def revised_rank(
     if options.rank != "auto" or not before.tied.any():
         return state
     representation = chosen_rank(
-        executor.here, state.precision, state.shift, taken_domains(domains), before, options.priors
+        executor.here, state.precision, state.shift, weights_taken(domains), before, options.priors
     )
     if representation.rank == before.rank:
         return state

@@ -221,8 +221,8 @@ def newly_flat(
     priors: Cavity,
     ridge: Float,
 ) -> npt.NDArray[np.bool_]:
-    """Domains whose responses speak against any trait, by more than log(models)."""
+    """Domains whose responses speak against any trait, by more than log(models), weighted."""
     found = marginal.evidence(domains, state, updates, priors, ridge)
-    limits = -np.log([len(domain.models) for domain in domains])
+    limits = -np.log([domain.taker_weights.sum() for domain in domains])
     already = np.array([held.all() for held in state.held])
     return np.asarray((found < limits) & ~already)

@@ -46,7 +46,7 @@ class TraitTable:
     precision, shift
         The sites.
     log_likelihood
-        Of all responses, at the frozen items (nan for modal scores).
+        Of all responses, models weighted, at the frozen items (nan for modal scores).
     settled
         Whether the messages reached their fixed point.
     """
@@ -114,12 +114,15 @@ class Scored:
         The domains.
     representation, alone, taken
         What their messages go through: see `score_models`.
+    weights
+        Of the models, in the log-likelihood; None where each is 1.
     """
 
     work: Frozen
     representation: Representation
     alone: npt.NDArray[np.bool_]
     taken: npt.NDArray[np.bool_]
+    weights: Float | None
 
     @classmethod
     def of(
@@ -133,7 +136,7 @@ class Scored:
         """Prepare some domains: one pass over their responses."""
         work = Frozen.of(executor, domains, items, representation)
         alone = np.zeros(len(domains), bool) if alone is None else alone
-        return cls(work, representation, alone, taken_domains(domains))
+        return cls(work, representation, alone, taken_domains(domains), domains[0].weights)
 
     def settled(
         self, executor: Executor, estimate: Estimate, start: tuple[Float, Float] | None = None
@@ -191,7 +194,7 @@ class Scored:
     def _heard(self, executor: Executor, precision: Float, shift: Float) -> tuple[Cavity, float]:
         """What each trait's prior becomes by the other domains' sites, and their log integral."""
         sites = executor.here, precision, shift, self.representation
-        everyone, log_integral = cavities(*sites)
+        everyone, log_integral = cavities(*sites, self.weights)
         if self.alone.any():
             of_takers = takers_cavities(*sites, self.alone)
             everyone = Cavity(

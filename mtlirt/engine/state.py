@@ -77,8 +77,9 @@ def null_intercepts(domain: PlacedDomain) -> Float:
 
     Of a share s of right answers (s - c)/(1 - c) are known; half an answer at least.
     """
-    half = 0.5 / (domain.attempts + 1.0)
-    share = (domain.successes + 0.5) / (domain.attempts + 1.0)
+    successes, attempts = domain.weighted
+    half = 0.5 / (attempts + 1.0)
+    share = (successes + 0.5) / (attempts + 1.0)
     known = np.maximum((share - domain.guessing) / (1.0 - domain.guessing), half)
     return np.asarray(np.log(known / (1.0 - known)))
 

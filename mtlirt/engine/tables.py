@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from mtlirt.engine.options import FitOptions
-from mtlirt.engine.placement import PlacedDomain, taken_domains
+from mtlirt.engine.placement import PlacedDomain, weights_taken
 from mtlirt.engine.scoring import TraitTable
 from mtlirt.engine.state import State
 from mtlirt.irt.curves import Items
@@ -141,13 +141,15 @@ def model_table(
 def general_trait(
     domains: Sequence[PlacedDomain], table: TraitTable, flat: npt.NDArray[np.bool_]
 ) -> SineMedian:
-    """The sine median of the traits' means over the models with data.
+    """The sine median of the traits' means over the models with data, by their weights.
 
     Weak and flat domains, whose traits are mostly the other domains', have no say in it where
     there are others: lying between those, they would be the median.
     """
-    taken = taken_domains(domains).any(axis=1)
-    mean = table.mean[taken] - table.mean[taken].mean(axis=0)
+    weight = weights_taken(domains).max(axis=1)
+    counts = weight > 0.0
+    weight, mean = weight[counts] / weight[counts].mean(), table.mean[counts]
+    mean = np.sqrt(weight)[:, None] * (mean - weight @ mean / len(weight))
     heard = ~(weak_domains(domains) | flat)
     median = sine_median(np.where(heard | ~heard.any(), mean, 0.0))
     lengths = np.linalg.norm(mean, axis=0) * np.linalg.norm(median.general)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,13 +35,15 @@ class DomainTask:
     columns
         The items of each item chunk.
     successes, attempts
-        Totals by item.
+        Totals by item, models weighted.
     held
         Items that keep their parameters.
     one_curve
         See `PlacedDomain.one_curve`.
     largest_attempts
         Most attempts behind any cell.
+    weights
+        Of the models of each model chunk, in sums over models; None where each is 1.
     """
 
     columns: list[slice]
@@ -50,17 +52,19 @@ class DomainTask:
     held: npt.NDArray[np.bool_]
     one_curve: bool
     largest_attempts: float
+    weights: list[Float] | None = None
 
     @classmethod
     def of(cls, domain: PlacedDomain, held: npt.NDArray[np.bool_]) -> DomainTask:
         """Describe a placed domain."""
+        weights = domain.weights
         return cls(
             domain.columns,
-            domain.successes,
-            domain.attempts,
+            *domain.weighted,
             held,
             domain.one_curve,
             domain.largest_attempts,
+            None if weights is None else [weights[rows] for rows in domain.takers],
         )
 
     def guessed(self, items: Items) -> list[bool]:
@@ -130,6 +134,7 @@ def trait_step(
     if frozen is None:
         frozen = frozen_parts(executor, blocks, task, items, None)
     scores = frozen.scores
+    weights: Sequence[Float | None] = task.weights or [None] * len(cavities)
     grid = frozen.grid
     if grid is None:
         reach, least = frozen.reach, frozen.least_variance
@@ -137,8 +142,8 @@ def trait_step(
     if task.one_curve:
         curves = executor.submit_all(shared_curve, [(part, grid) for part in items])
         calls = [
-            (list(row), curves, cavity, grid, quadrature)
-            for row, cavity in zip(scores, cavities, strict=True)
+            (list(row), curves, cavity, grid, quadrature, weight)
+            for row, cavity, weight in zip(scores, cavities, weights, strict=True)
         ]
         return TraitUpdate(executor.submit_all(shared_curve_posterior, calls), grid, [])
     if frozen.known is None:
@@ -166,7 +171,7 @@ def trait_step(
         for i, search in zip(unsettled, executor.submit_all(search_windows, steps), strict=True):
             searches[i] = search
         unsettled = unsettled_searches(executor, searches)
-    found = executor.submit_all(found_posterior, [(search,) for search in searches])
+    found = executor.submit_all(found_posterior, list(zip(searches, weights, strict=True)))
     return TraitUpdate(found, grid, searches)
 
 
@@ -195,6 +200,6 @@ def count_unsettled(search: WindowedSearch) -> int:
     return search.unsettled
 
 
-def found_posterior(search: WindowedSearch) -> Posterior:
-    """The posteriors of a finished search."""
-    return search.posterior
+def found_posterior(search: WindowedSearch, weight: Float | None) -> Posterior:
+    """The posteriors of a finished search, of models with such weights."""
+    return search.posterior if weight is None else replace(search.posterior, weight=weight)

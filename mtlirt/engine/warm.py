@@ -12,7 +12,7 @@ from mtlirt.cluster.executor import Executor
 from mtlirt.engine.factors import chosen_rank, grown
 from mtlirt.engine.marginal import first_rank, trait_signs
 from mtlirt.engine.options import FitOptions
-from mtlirt.engine.placement import PlacedDomain, taken_domains
+from mtlirt.engine.placement import PlacedDomain, taken_domains, weights_taken
 from mtlirt.engine.state import State, standardise, start
 from mtlirt.irt.curves import Items
 from mtlirt.irt.kernels import Float
@@ -103,7 +103,7 @@ def tied(
 ) -> State:
     """The state with factors found from its sites."""
     representation = independent(len(domains))
-    sites = state.precision, state.shift, taken_domains(domains)
+    sites = state.precision, state.shift, weights_taken(domains)
     rank = first_rank(len(domains), options)
     while representation.rank < rank:
         representation = grown(

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mtlirt.irt import cells
-from mtlirt.irt.kernels import Float
+from mtlirt.irt.kernels import Float, column_products
 
 ONE_ATTEMPT = np.zeros((0, 0), np.float32)
 """The weight of a block in which every response is one attempt."""
@@ -107,6 +107,17 @@ def response_block(
     if block.size and (block.min() < -1 or block.max() > 1):
         raise ValueError("responses are other than 1 correct, 0 wrong, -1 missing")
     return ResponseBlock(block, ONE_ATTEMPT)
+
+
+def weighted_totals(block: ResponseBlock, weights: Float) -> tuple[Float, Float]:
+    """Successes and attempts by item, each model times its weight: two passes over the block.
+
+    Where all models passed an item the two are equal to the bit.
+    """
+    attempts: npt.NDArray[np.generic] = block.weight
+    if not attempts.size:
+        attempts = np.greater_equal(block.responses, 0).astype(np.int8)
+    return column_products(block.responses, weights), column_products(attempts, weights)
 
 
 def count_block(block: ResponseBlock) -> BlockCounts:

@@ -8,7 +8,6 @@ stored by their lower triangle, row by row: entry (a, b) is row a (a + 1)/2 + b.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from mtlirt.irt.kernels import RUN, Float, compiled, inlined
 
@@ -112,6 +111,7 @@ def factor_posteriors(
     centre: Float,
     loadings: Float,
     uniqueness: Float,
+    model_weight: Float,
     factors: Float,
     factor_covariance: Float,
     cavity_mean: Float,
@@ -120,8 +120,9 @@ def factor_posteriors(
     """Posterior of the factors of each model and the cavities of its traits, given the sites.
 
     Writes, for each model i, the mean (r) and covariance (r x r) of f_i, and the normal
-    distribution of each trait given the sites of the *other* domains. Returns the sum over models
-    of log int N(theta; centre, Sigma) prod_t site_t(theta_t) dtheta, log scales left out.
+    distribution of each trait given the sites of the *other* domains. Returns the sum over models,
+    each times its weight, of log int N(theta; centre, Sigma) prod_t site_t(theta_t) dtheta, log
+    scales left out.
     A domain without a site has precision 0 and shift 0. Cavities of no rows are not wanted. Cost:
     models x domains x r^2.
     """
@@ -176,7 +177,7 @@ def factor_posteriors(
             for k in range(RUN):
                 logs[k] += direction[a, k] * mean[a, k]
         for k in range(lanes):
-            total += 0.5 * (logs[k] - np.log(product[k]))
+            total += model_weight[begin + k] * 0.5 * (logs[k] - np.log(product[k]))
             for a in range(r):
                 factors[begin + k, a] = mean[a, k]
                 for b in range(r):
@@ -197,7 +198,7 @@ def factor_posteriors(
 def trait_moments(
     precision: Float,
     shift: Float,
-    taken: npt.NDArray[np.bool_],
+    taken: Float,
     centre: Float,
     loadings: Float,
     uniqueness: Float,
@@ -206,9 +207,10 @@ def trait_moments(
 ) -> Float:
     """Sums over each domain's takers of E[theta], E[theta f] and E[theta^2], given the sites.
 
-    In columns 1 + r + 1. ``factors`` and ``factor_covariance`` are those of `factor_posteriors`.
-    Given f, theta is normal with mean (centre + l'f + psi shift)/(1 + psi precision) and variance
-    psi/(1 + psi precision). Cost: models x domains x r^2.
+    In columns 1 + r + 1. ``taken`` holds the takers' weights, and 0 elsewhere. ``factors`` and
+    ``factor_covariance`` are those of `factor_posteriors`. Given f, theta is normal with mean
+    (centre + l'f + psi shift)/(1 + psi precision) and variance psi/(1 + psi precision). Cost:
+    models x domains x r^2.
     """
     models, domains = precision.shape
     r = loadings.shape[1]
@@ -229,7 +231,7 @@ def trait_moments(
             common_moments(loadings[t], outer[t], mean, inverse, expected, spread)
             fill(there, 0.0)
             for k in range(lanes):
-                there[k] = 1.0 if taken[begin + k, t] else 0.0
+                there[k] = taken[begin + k, t]
                 shrink[k] = precision[begin + k, t]
                 theta[k] = shift[begin + k, t]
             for k in range(RUN):

@@ -101,20 +101,22 @@ def item_statistics(
 ) -> ItemStatistics:
     """Statistics of one block; one pass over it (complete), or cells x nodes (masked).
 
+    Each model counts by its weight.
     Where any of its items may be guessed, the posteriors must be on windows, and the expected
     successes cost as much again.
     """
-    products = kernels.column_products(block.responses, posterior.mean)
+    products = kernels.column_products(block.responses, posterior.weighed(posterior.mean))
     window = posterior.window
     if window is None:
         return ItemStatistics(products, posterior.density[:, None])
+    density = posterior.weighed(posterior.density)
 
     def histogram(successes: bool) -> Float:
         return cells.masked_histogram(
             block.responses,
             block.weight,
             successes,
-            posterior.density,
+            density,
             *window,
             grid.count,
         )

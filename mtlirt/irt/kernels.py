@@ -382,6 +382,7 @@ def shared_curve_posteriors(
     step: float,
     prior_mean: Float,
     prior_variance: Float,
+    model_weight: Float,
     depth: float,
     mean: Float,
     variance: Float,
@@ -392,8 +393,8 @@ def shared_curve_posteriors(
 
     The trapezoid rule runs over the grid points around the mode, out to where the density has
     fallen by exp(-depth); it falls on both sides of its mode. Writes means, variances and log
-    normalisers, and adds the posterior's own weights to ``histogram``. Cost: about 20 exponentials
-    a model, 16 at a time.
+    normalisers, and adds the posterior's own weights to ``histogram``, times the model's. Cost:
+    about 20 exponentials a model, 16 at a time.
     """
     count = curve.shape[0]
     padded = np.full(count + RUN, FAR)
@@ -442,10 +443,11 @@ def shared_curve_posteriors(
                 first_moment += density * place
                 second_moment += density * place * place
         scale = 1.0 / total
+        counted = scale * model_weight[i]
         for begin in range(start, stop + 1, RUN):
             sums, share = deposited[begin : begin + RUN], weight[begin : begin + RUN]
             for k in range(RUN):
-                sums[k] += share[k] * scale
+                sums[k] += share[k] * counted
         shift = first_moment * scale
         mean[i] = (first + top + shift) * step
         variance[i] = (second_moment * scale - shift * shift) * step * step

@@ -74,15 +74,16 @@ def trait_uncertainty(
     Parameters
     ----------
     traits
-        Posterior means and variances of the models that took the domain, shape (models,) each.
+        Posterior means and variances, and weights, of the models that took the domain, shape
+        (models,) each.
     precision, shift
         Of their sites.
     others
-        Means and variances of the models that did not: the convention holds for them too.
+        The same of the models that did not: the convention holds for them too.
     noise, drift
         See `TraitUncertainty`; None where all models answered all items once.
     """
-    m, v = traits
+    m, v, weight = traits
     told = precision > 1e-9
     known = np.where(told, precision, 1.0)
     x = 2.0 * m - np.where(told, shift / known, m)
@@ -91,7 +92,7 @@ def trait_uncertainty(
     columns = [square - np.where(told, v / known, 0.0), along, v]
     columns += [2.0 * (m * along + v**2), 2.0 * m * v, v**2]
     own, cross, alone, to_square, to_double, squared = gathered(
-        m, np.stack(columns, axis=1), grid
+        m, weight[:, None] * np.stack(columns, axis=1), grid
     ).T
     one = alone[:, None]
     return TraitUncertainty(
@@ -107,7 +108,10 @@ def trait_uncertainty(
 def cell_uncertainty(
     block: ResponseBlock, mean: Float, variance: Float, grid: Grid
 ) -> tuple[Float, Float]:
-    """``noise`` and ``drift`` of `TraitUncertainty` of one block; cells x 2 multiplications."""
+    """``noise`` and ``drift`` of `TraitUncertainty` of one block; cells x 2 multiplications.
+
+    The variance is times the weight of the model.
+    """
     place = mean / grid.step - grid.first
     start = np.clip(place.astype(np.int64), 0, grid.count - 2)
     share = place - start
@@ -120,11 +124,11 @@ def cell_uncertainty(
     return noise, drift
 
 
-def spread_of_moments(mean: Float, variance: Float) -> Float:
+def spread_of_moments(mean: Float, variance: Float, weight: Float) -> Float:
     """Covariance of the sums of some traits and of their squares, shape (2, 2)."""
-    both = 2.0 * (mean * variance).sum()
-    squares = (4.0 * mean**2 * variance + 2.0 * variance**2).sum()
-    return np.array([[variance.sum(), both], [both, squares]])
+    both = weight @ (2.0 * mean * variance)
+    squares = weight @ (4.0 * mean**2 * variance + 2.0 * variance**2)
+    return np.array([[weight @ variance, both], [both, squares]])
 
 
 def gathered(mean: Float, amounts: Float, grid: Grid) -> Float:

@@ -66,8 +66,8 @@ class FactorPosterior:
     cavity_mean, cavity_variance
         Each trait given the other domains' sites, shape (models, domains).
     log_integral
-        Sum over models of log int N(theta; centre, Sigma) prod_t site_t dtheta, without the
-        sites' log scales.
+        Sum over weighted models of log int N(theta; centre, Sigma) prod_t site_t dtheta, without
+        the sites' log scales.
     """
 
     factors: Float
@@ -78,7 +78,7 @@ class FactorPosterior:
 
 
 class FactorMoments(NamedTuple):
-    """Sums over models for the EM update of factor analysis; additive over model chunks.
+    """Sums over weighted models for the EM update of factor analysis; additive over model chunks.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class FactorMoments(NamedTuple):
     f, f2
         Over all models that took any domain: E[f] and E[f f'].
     models
-        Number of those.
+        Sum of the weights of those.
     log_integral
         See `FactorPosterior`.
     """
@@ -97,7 +97,7 @@ class FactorMoments(NamedTuple):
     tt: Float
     f: Float
     f2: Float
-    models: int
+    models: float
     log_integral: float
 
 
@@ -115,7 +115,10 @@ def independent(domains: int) -> Representation:
 
 
 def factor_posterior(
-    precision: Float, shift: Float, representation: Representation
+    precision: Float,
+    shift: Float,
+    representation: Representation,
+    weights: Float | None = None,
 ) -> FactorPosterior:
     """Posterior of the factors and cavities of all traits given the sites.
 
@@ -123,6 +126,8 @@ def factor_posterior(
     ----------
     precision, shift
         The sites, shape (models, domains); 0 where a model did not take the domain.
+    weights
+        Of the models, in the log integral; None is 1 for all.
 
     Notes
     -----
@@ -133,8 +138,9 @@ def factor_posterior(
     r = representation.rank
     factors, covariance = np.empty((models, r)), np.empty((models, r, r))
     mean, variance = np.empty((models, domains)), np.empty((models, domains))
+    weights = np.ones(models) if weights is None else weights
     log_integral = factor_posteriors(
-        precision, shift, *representation, factors, covariance, mean, variance
+        precision, shift, *representation, weights, factors, covariance, mean, variance
     )
     return FactorPosterior(factors, covariance, mean, variance, log_integral)
 
@@ -142,36 +148,44 @@ def factor_posterior(
 def factor_moments(
     precision: Float,
     shift: Float,
-    taken: npt.NDArray[np.bool_],
+    taken: Float,
     representation: Representation,
 ) -> FactorMoments:
     """The E-step of factor analysis on Gaussian sites, for one chunk of models.
 
     A domain without loadings has no moments with f, so that it stays without.
+
+    Parameters
+    ----------
+    precision, shift
+        The sites, shape (models, domains).
+    taken
+        The weight of each model in the domains that it took, 0 in others, shape (models, domains).
     """
     models, domains = precision.shape
     r = representation.rank
     f, covariance, nothing = np.empty((models, r)), np.empty((models, r, r)), np.empty((0, domains))
     sites = precision, shift
-    log_integral = factor_posteriors(*sites, *representation, f, covariance, nothing, nothing)
+    weights = taken.max(axis=1)
+    log_integral = factor_posteriors(
+        *sites, *representation, weights, f, covariance, nothing, nothing
+    )
     traits = trait_moments(*sites, taken, *representation, f, covariance)
-    active = taken.any(axis=1)
-    some = f[active]
-    f_sum, f2 = some.sum(axis=0), covariance[active].sum(axis=0) + some.T @ some
+    some = weights[:, None] * f
+    f_sum, f2 = some.sum(axis=0), np.tensordot(weights, covariance, 1) + some.T @ f
     ff = np.empty((domains, 1 + r, 1 + r))
-    if taken.all():
-        ff[:, 0, 0], ff[:, 0, 1:], ff[:, 1:, 1:] = models, f_sum, f2
+    if (taken == weights[:, None]).all():
+        ff[:, 0, 0], ff[:, 0, 1:], ff[:, 1:, 1:] = weights.sum(), f_sum, f2
     else:
-        there = taken.astype(np.float64)
         spread = (covariance + f[:, :, None] * f[:, None, :]).reshape(models, r * r)
-        ff[:, 0, 0], ff[:, 0, 1:] = there.sum(axis=0), there.T @ f
-        ff[:, 1:, 1:] = (there.T @ spread).reshape(domains, r, r)
+        ff[:, 0, 0], ff[:, 0, 1:] = taken.sum(axis=0), taken.T @ f
+        ff[:, 1:, 1:] = (taken.T @ spread).reshape(domains, r, r)
     ff[:, 1:, 0] = ff[:, 0, 1:]
     tf = traits[:, : 1 + r].copy()
     untied = ~representation.tied
     ff[untied, 0, 1:] = ff[untied, 1:, 0] = 0.0
     tf[untied, 1:] = 0.0
-    return FactorMoments(ff, tf, traits[:, 1 + r], f_sum, f2, int(active.sum()), log_integral)
+    return FactorMoments(ff, tf, traits[:, 1 + r], f_sum, f2, float(weights.sum()), log_integral)
 
 
 def add_moments(parts: Sequence[FactorMoments]) -> FactorMoments:

@@ -67,6 +67,8 @@ class Posterior:
         otherwise each model's on its window, shape (models, nodes).
     window
         None where all models share one curve.
+    weight
+        Of the models in sums over them; None where it is 1 for all.
     """
 
     mean: Float
@@ -74,6 +76,13 @@ class Posterior:
     log_normaliser: Float
     density: Float
     window: Window | None = None
+    weight: Float | None = None
+
+    def weighed(self, values: Float) -> Float:
+        """Values of the models, shape (models, ...), times their weights."""
+        if self.weight is None:
+            return values
+        return values * self.weight.reshape(-1, *[1] * (values.ndim - 1))
 
 
 @dataclass(frozen=True)
@@ -84,14 +93,14 @@ class Site:
     shift: Float
     log_scale: Float
 
-    @property
-    def message(self) -> Message:
-        """What the other domains need of it."""
-        return Message(self.precision, self.shift, float(self.log_scale.sum()))
+    def message(self, weight: Float | None = None) -> Message:
+        """What the other domains need of it; with the models' weights, if any."""
+        log_scale = self.log_scale if weight is None else self.log_scale * weight
+        return Message(self.precision, self.shift, float(log_scale.sum()))
 
 
 class Message(NamedTuple):
-    """Sites of some models, with the sum of their log scales."""
+    """Sites of some models, with the sum of their log scales, models weighted."""
 
     precision: Float
     shift: Float
@@ -109,6 +118,7 @@ def shared_curve_posterior(
     cavity: Cavity,
     grid: Grid,
     quadrature: Quadrature,
+    weight: Float | None = None,
 ) -> Posterior:
     """Posterior where every model answered every item, from sums over item chunks.
 
@@ -118,6 +128,8 @@ def shared_curve_posterior(
         `trait_score` of each item chunk.
     curves
         `curves.shared_curve` of each item chunk.
+    weight
+        Of the models; None is 1 for all.
 
     Notes
     -----
@@ -135,13 +147,14 @@ def shared_curve_posterior(
         grid.step,
         cavity.mean,
         cavity.variance,
+        np.ones(len(score)) if weight is None else weight,
         quadrature.depth,
         mean,
         variance,
         log_normaliser,
         histogram,
     )
-    return Posterior(mean, variance, log_normaliser, histogram)
+    return Posterior(mean, variance, log_normaliser, histogram, weight=weight)
 
 
 @dataclass(frozen=True)

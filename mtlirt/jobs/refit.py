@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pydantic import JsonValue
 
 from mtlirt.cluster.launch import ClusterOptions, open_client
+from mtlirt.diagnostics.clones import deweight_clones
 from mtlirt.engine.events import Listener, ResumeEvent
 from mtlirt.engine.fit import fit_by
 from mtlirt.engine.options import HIERARCHICAL, FitOptions
@@ -53,6 +54,7 @@ def refit(
     resume: bool = False,
     warm: bool = False,
     anchor: int | None = None,
+    deweight: bool = False,
 ) -> Refit:
     """Fit the responses of a store and publish the fit.
 
@@ -76,6 +78,8 @@ def refit(
         Start from the latest snapshot there, if there is one.
     anchor
         Put the fit on the scale of this version of the snapshots.
+    deweight
+        Fit twice: the second time a group of models that answered alike counts as one.
 
     Raises
     ------
@@ -92,23 +96,40 @@ def refit(
             f"resume: estimator {options.estimator!r} keeps no checkpoints to go on from; leave "
             "it out"
         )
+    if deweight and options.estimator not in HIERARCHICAL:
+        raise InputError(
+            f"deweight-clones: estimator {options.estimator!r} knows no weights of models; leave "
+            f"it out, or take {' or '.join(HIERARCHICAL)}"
+        )
     root, manifest = open_version(responses, kind="responses")
     target = snapshot_root(snapshots)
     from_version = max(target.versions(), default=None) if warm else None
     earlier = None if from_version is None else load(snapshots, from_version)
-    started = [str(manifest.run_id), from_version]
+    started: list[JsonValue] = [str(manifest.run_id), from_version]
     scale = None if anchor is None else load(snapshots, anchor)
-    checkpoint = Checkpoint.of(target, started, options)
-    kept = checkpoint.load() if resume else None
-    if resume:
-        listener(ResumeEvent(0 if kept is None else len(kept["history"])))
+    stages = [started, [*started, "deweighted"]] if deweight else [started]
+    checkpoints = [Checkpoint.of(target, stage, options) for stage in stages]
     with open_client(cluster) as client:
         threads = cluster.threads if client is None else None
         here = replace(options, threads=threads, memory_limit=cluster.memory_limit)
         read = open_responses(root.url, manifest.version)
-        fitted = fit_by(
-            read, here, client, listener, earlier, scale, kept=kept, keep=checkpoint.save
-        )
+        for checkpoint in checkpoints:
+            last = checkpoint is checkpoints[-1]
+            kept = checkpoint.load() if resume else None
+            if resume:
+                listener(ResumeEvent(0 if kept is None else len(kept["history"])))
+            fitted = fit_by(
+                read,
+                here,
+                client,
+                listener,
+                earlier,
+                scale if last else None,
+                kept=kept,
+                keep=checkpoint.save,
+            )
+            if not last:
+                read = deweight_clones(fitted, read)
     inputs: dict[str, JsonValue] = {
         "responses": root.location,
         "version": manifest.version,
@@ -118,7 +139,10 @@ def refit(
         inputs["warm_start"] = from_version
     if anchor is not None:
         inputs["anchor"] = anchor
+    if deweight:
+        inputs["deweight_clones"] = True
     version = publish(fitted, snapshots, inputs=inputs)
-    checkpoint.remove()
+    for checkpoint in checkpoints:
+        checkpoint.remove()
     seconds = time.perf_counter() - began
     return Refit(fitted, root.location, manifest.version, snapshots, version, seconds)

@@ -30,9 +30,12 @@ class ResponsesTable(Table):
     ----------
     url
         A response store; ``URL@VERSION`` names a version, a URL alone the latest.
+    deweight_clones
+        Fit twice: the second time a group of models that answered alike counts as one.
     """
 
     url: Url
+    deweight_clones: bool = False
 
 
 class FitTable(Table):

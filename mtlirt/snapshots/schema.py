@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-LATER = {"slope_se", "intercept_se"}
+LATER = {"slope_se", "intercept_se", "weight"}
 """Columns that the first snapshots lack: they are read as null."""
 
 
@@ -156,6 +156,7 @@ MODELS = TableSchema(
                 overall_sd=pa.float64(),  # null in point estimates
                 general=pa.float64(),
                 general_sd=pa.float64(),
+                weight=pa.float64(),  # null in snapshots that do not say
             ),
         ]
     ),

@@ -190,6 +190,17 @@ def test_two_tolerances_end_at_one_objective(paper, penalty):
     np.testing.assert_allclose(loose.info["objective"], tight.info["objective"], rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("h", "seed", "penalty"),
+    [(0.3, 109, 0.35), (0.3, 109, 0.4), (0.3, 13, 0.4), (0.2, 108, 0.45), (0.4, 101, 0.45)],
+)
+def test_two_tolerances_end_at_one_objective_where_domains_fuse(h, seed, penalty):
+    responses = simulate(paper_design(h), seed=seed).responses
+    options = {"estimator": "joint", "penalty": penalty, "threads": 1}
+    loose, tight = (mtlirt.fit(responses, tolerance=t, **options) for t in (1e-3, 1e-5))
+    np.testing.assert_allclose(loose.info["objective"], tight.info["objective"], rtol=1e-6)
+
+
 @pytest.mark.parametrize("missing", [False, True])
 def test_chunks_and_order_do_not_matter(small, missing):
     if missing:
@@ -325,7 +336,7 @@ def test_options_are_checked(small):
 def test_a_guessing_floor_is_taken_into_account():
     """Slopes and traits of a simulation with a floor of .25, with and without being told."""
     rng = np.random.default_rng(12)
-    models, counts = 600, (200, 200, 200)
+    models, counts = 600, (250, 250, 250)
     shared = rng.normal(size=models)
     blocks, slopes, truth = {}, [], []
     for t, items in enumerate(counts):

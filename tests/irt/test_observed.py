@@ -79,9 +79,11 @@ def test_it_inverts_the_whole_information(guessing, missing):
     mean = density @ NODES
     variance = density @ NODES**2 - mean**2
     noise, drift = (gathered(mean, variance[:, None] * weight**k, GRID) for k in (1, 2))
-    others = rng.normal(size=40), np.full(40, 0.9)
+    others = rng.normal(size=40), np.full(40, 0.9), np.ones(40)
     sites = 1.0 / variance - 1.0, mean / variance
-    traits = trait_uncertainty((mean, variance), *sites, others, GRID, noise, drift)
+    traits = trait_uncertainty(
+        (mean, variance, np.ones(len(mean))), *sites, others, GRID, noise, drift
+    )
     information = complete_information(items, density, weight)
     prior = SlopePrior(1.0, 4.0)
 
@@ -110,7 +112,7 @@ def test_known_traits_leave_the_complete_information():
     theta = np.random.default_rng(2).normal(size=500)
     nothing = np.full(500, 1e-12)
     traits = trait_uncertainty(
-        (theta, nothing), 1 / nothing, theta / nothing, (theta[:0], theta[:0]), GRID
+        (theta, nothing, np.ones(500)), 1 / nothing, theta / nothing, (theta[:0],) * 3, GRID
     )
     information = complete_information(items, posteriors(items, responses), np.ones((500, 12)))
     held = np.zeros(12, bool)
@@ -123,9 +125,9 @@ def test_known_traits_leave_the_complete_information():
 def test_what_moves_the_mean_or_the_variance_of_the_traits_is_not_open():
     rng = np.random.default_rng(3)
     mean, variance = rng.normal(size=200), rng.uniform(0.05, 0.3, 200)
-    nobody = np.zeros(0), np.zeros(0)
+    nobody = (np.zeros(0),) * 3
     sites = 1e9 * np.ones(200), 1e9 * mean  # x = mean: the answers say nothing else
-    traits = trait_uncertainty((mean, variance), *sites, nobody, GRID)
+    traits = trait_uncertainty((mean, variance, np.ones(len(mean))), *sites, nobody, GRID)
     root = anchored_root(traits)
     shift = np.concatenate([np.zeros(GRID.count), np.ones(GRID.count)])
     scale = np.concatenate([np.ones(GRID.count), np.zeros(GRID.count)])

@@ -81,6 +81,7 @@ def make_fit(
                 "overall_sd": sd.mean(axis=1) / np.sqrt(len(domains)),
                 "general": overall,
                 "general_sd": sd.mean(axis=1) / np.sqrt(len(domains)),
+                "weight": 1.0,
             },
             index=pd.Index(ids, name="model_id"),
         ),

@@ -83,6 +83,7 @@ def make_fit(rank=2, seed=0):
                 "overall_sd": np.where(empty, np.nan, rng.random(5)),
                 "general": np.where(empty, np.nan, rng.normal(size=5)),
                 "general_sd": np.where(empty, np.nan, rng.random(5)),
+                "weight": np.where(empty, 0.5, 1.0),
             },
             index=models,
         ),
