@@ -106,8 +106,10 @@ def find_methods(asked: Sequence[str]) -> tuple[str, ...]:
     Raises
     ------
     InputError
-        If a name is none, or there is none.
+        If a name is none or occurs twice, or there is none.
     """
+    if len(set(asked)) < len(asked):
+        raise InputError(f"methods {', '.join(asked)}: name each once")
     for name in asked:
         if name not in {"all", *METHODS}:
             raise InputError(f"method {name!r}: there is none; known are all, {', '.join(METHODS)}")

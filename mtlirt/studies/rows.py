@@ -133,8 +133,10 @@ def find_rows(asked: Sequence[str]) -> tuple[str, ...]:
     Raises
     ------
     InputError
-        If a name is none, or there is none.
+        If a name is none or occurs twice, or there is none.
     """
+    if len(set(asked)) < len(asked):
+        raise InputError(f"rows {', '.join(asked)}: name each once")
     rows = catalogue().values()
     groups = get_args(Group)
     known = {"all", *groups, *(row.name for row in rows)}

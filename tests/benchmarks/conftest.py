@@ -20,7 +20,7 @@ import pytest
 from mtlirt.engine.fit import fit
 from mtlirt.responses.matrix import DomainResponses, Responses
 from mtlirt.responses.store import write_responses
-from mtlirt.simulate.designs import EVEN, numbered_design
+from mtlirt.simulate.designs import EVEN, MMLU, numbered_design
 from mtlirt.simulate.generate import simulate
 from mtlirt.simulate.laws import FactorTraits, difficulty_items
 from mtlirt.simulate.simulation import Truth
@@ -44,8 +44,9 @@ DESIGNS = {
     "S": design("S", 500, (50,) * 4, 1),
     "M": design("M", 2000, (100,) * 10, 2),
     "L": EVEN,
+    "mmlu": MMLU,
 }
-"""500 x 200, 2,000 x 1,000 and 4,272 x 13,232."""
+"""500 x 200, 2,000 x 1,000, 4,272 x 13,232, and 4,272 x 13,259 in domains as long as MMLU's."""
 
 
 @dataclass(frozen=True)

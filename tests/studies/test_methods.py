@@ -118,3 +118,5 @@ def test_methods_are_found_by_name_in_the_order_of_the_table():
         find_methods(["mean"])
     with pytest.raises(InputError, match="no methods"):
         find_methods([])
+    with pytest.raises(InputError, match="methods local, local: name each once"):
+        find_methods(["local", "local"])

@@ -68,7 +68,7 @@ def test_names_have_streams_of_their_own():
 
 def test_rows_are_found_by_name_and_group_in_the_order_of_the_table():
     assert find_rows(["all"]) == tuple(ROWS)
-    assert find_rows(["short", "paper-0.10", "short"]) == ("paper-0.10", "short")
+    assert find_rows(["short", "paper-0.10"]) == ("paper-0.10", "short")
     assert len(find_rows(["paper"])) == 10
     assert find_rows(["harder", "noise"])[:2] == ("noise", "short")
 
@@ -78,3 +78,5 @@ def test_unknown_rows_are_told():
         find_rows(["noise", "papers"])
     with pytest.raises(InputError, match="no rows"):
         find_rows([])
+    with pytest.raises(InputError, match="rows noise, noise: name each once"):
+        find_rows(["noise", "noise"])
