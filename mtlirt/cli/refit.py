@@ -59,6 +59,11 @@ def print_refit(done: Refit, top: int, as_json: bool) -> None:
         f"{summary['flat_domains']:,} flat, "
         f"{summary['models_without_data']:,} of {summary['models']:,} models have no data"
     )
+    if summary["weighted_models"]:
+        print(
+            f"{summary['weighted_models']:,} of {summary['models']:,} models have a weight other "
+            f"than 1; all count as {summary['weight']:,.6g}"
+        )
     if "anchor" in fitted.info:
         print(
             f"on the anchor's scale through {summary['linked_items']:,} items; "
@@ -100,6 +105,8 @@ def _summary(fitted: Fit) -> dict[str, Any]:
             "models": len(fitted.models),
             "models_without_data": int(fitted.models["overall"].isna().sum())
             - int(fitted.info.get("models_left_out", 0)),
+            "weighted_models": int((fitted.models["weight"] != 1.0).sum()),
+            "weight": float(fitted.models["weight"].sum()),
             "items": len(fitted.items),
             "constant_items": int(fitted.items["constant"].sum()),
             "domains": len(fitted.domains),
