@@ -53,7 +53,9 @@ class Fit:
         (equal weights over domains, from the joint posterior; null for a model without data),
         ``general`` and ``general_sd`` (the sine median of the domains' traits, norm sqrt(models);
         its sd with the median's weights taken as known), ``weight`` (what the model counted in
-        sums over models). Estimator `joint` and its like have no
+        sums over models), ``component`` (models of different ones share no item, directly or
+        through a chain, and are never ranked against each other; 1 is the largest, null without
+        data, and in snapshots that do not say). Estimator `joint` and its like have no
         sds, and their overall trait is the general one; models left out have none.
     traits
         Index (model_id, domain). ``mean``, ``sd``, ``site_precision``, ``site_shift`` (what the

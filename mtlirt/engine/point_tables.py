@@ -49,6 +49,7 @@ def point_tables(
     responses: Responses,
     domains: Sequence[PlacedDomain],
     estimate: PointEstimate,
+    component: pd.Series,
 ) -> dict[str, pd.DataFrame]:
     """The tables of `Fit` but its history, null where an estimate has nothing to say."""
     names = pd.Index([domain.name for domain in domains], name="domain")
@@ -56,7 +57,7 @@ def point_tables(
     return {
         "items": item_point_table(responses.items.index, domains, estimate.items),
         "domains": domain_point_table(names, domains, estimate),
-        "models": model_point_table(models, domains, estimate),
+        "models": model_point_table(models, domains, estimate).assign(component=component),
         "traits": trait_point_table(models, names, domains, estimate),
         "representation": pd.DataFrame(index=names),
     }

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-LATER = {"slope_se", "intercept_se", "weight"}
+LATER = {"slope_se", "intercept_se", "weight", "component"}
 """Columns that the first snapshots lack: they are read as null."""
 
 
@@ -61,7 +61,12 @@ class TableSchema:
         levels = [table.column(name).to_pandas().rename(name) for name in self.ids.names]
         index = pd.Index(levels[0]) if len(levels) == 1 else pd.MultiIndex.from_arrays(levels)
         frame: pd.DataFrame = table.drop_columns(self.ids.names).to_pandas()
-        return frame.set_axis(index).reindex(columns=names[len(self.ids) :])
+        frame = frame.set_axis(index).reindex(columns=names[len(self.ids) :])
+        return frame.astype(dict.fromkeys(self._nullable_numbers(names), "Int64"))
+
+    def _nullable_numbers(self, names: Sequence[str]) -> list[str]:
+        """Columns of whole numbers that may be null, which NumPy has none for."""
+        return [f.name for f in self._fields(names) if f.nullable and pa.types.is_integer(f.type)]
 
     def _fields(self, names: Sequence[str]) -> list[pa.Field[Any]]:
         """Those of a table with such columns."""
@@ -157,6 +162,7 @@ MODELS = TableSchema(
                 general=pa.float64(),
                 general_sd=pa.float64(),
                 weight=pa.float64(),  # null in snapshots that do not say
+                component=pa.int64(),  # null without data, and in such snapshots
             ),
         ]
     ),

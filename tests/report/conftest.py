@@ -82,6 +82,7 @@ def make_fit(
                 "general": overall,
                 "general_sd": sd.mean(axis=1) / np.sqrt(len(domains)),
                 "weight": 1.0,
+                "component": pd.array(np.where(empty, None, 1), "Int64"),
             },
             index=pd.Index(ids, name="model_id"),
         ),

@@ -84,6 +84,7 @@ def make_fit(rank=2, seed=0):
                 "general": np.where(empty, np.nan, rng.normal(size=5)),
                 "general_sd": np.where(empty, np.nan, rng.random(5)),
                 "weight": np.where(empty, 0.5, 1.0),
+                "component": pd.array([1, 2, None, 1, 1], "Int64"),
             },
             index=models,
         ),
