@@ -60,7 +60,8 @@ class Fit:
     traits
         Index (model_id, domain). ``mean``, ``sd``, ``site_precision``, ``site_shift`` (what the
         domain's own responses say), ``answered``, ``borrowed`` (no response in this domain: the
-        score comes from the others).
+        score comes from the others), ``correct`` and ``attempts`` (right answers, of so many;
+        null in snapshots that do not say).
     representation
         Index domain; columns factor_1 .. factor_r: the loadings.
     history

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from mtlirt.engine.placement import PlacedDomain
-from mtlirt.engine.tables import item_columns, weak_domains
+from mtlirt.engine.tables import item_columns, raw_columns, weak_domains
 from mtlirt.irt.box import INTERCEPTS, SLOPES
 from mtlirt.irt.curves import Items
 from mtlirt.irt.kernels import Float
@@ -147,6 +147,7 @@ def trait_point_table(
             "site_shift": nothing,
             "answered": answered.ravel(),
             "borrowed": np.zeros(mean.size, bool),
+            **raw_columns(domains),
         },
         index=pd.MultiIndex.from_product([index, names]),
     )

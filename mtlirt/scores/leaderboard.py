@@ -31,7 +31,7 @@ def leaderboard(
         From `fit`, `load` or `score`.
     by, weights
         What the score is, see `mtlirt.scores.overall.overall_scores`: "overall", "general",
-        "factor", "accuracy" or "domain:NAME".
+        "factor", "accuracy", "raw" or "domain:NAME".
     level
         Of the intervals, of scores and of ranks.
     seed
@@ -54,7 +54,7 @@ def leaderboard(
           intervals and tie groups are those of each component by itself, the largest first.
           Models alone (from `score`) have none: they are ranked together.
         * the score, in a column of the name given by `by`, and ``lower``, ``upper``: its normal
-          interval, for an accuracy within 0 and 1.
+          interval, for an accuracy, expected or raw, within 0 and 1.
         * ``answered``, ``known``: cells the model answered, of so many items of the fit.
         * ``domains``: how many it took.
         * ``trait_<domain>``, for every domain: its trait there.
@@ -74,7 +74,7 @@ def leaderboard(
     score, sd = overall_scores(scored, by, weights)
     margin = NormalDist().inv_cdf(0.5 + level / 2.0) * sd
     lower, upper = score - margin, score + margin
-    if by == "accuracy":
+    if by in ("accuracy", "raw"):
         lower, upper = lower.clip(0.0, 1.0), upper.clip(0.0, 1.0)
     component = components(scored)
     several = {} if component.max() < 2 else {"component": component.where(component > 0)}
@@ -154,14 +154,19 @@ def _ranks_within(
 
 
 def _ranks(score: pd.Series, sd: pd.Series, level: float, seed: int) -> pd.DataFrame:
-    """Ranks, their intervals and the tie groups of the models that have any."""
+    """Ranks, their intervals and the tie groups of the models that have any.
+
+    Beside others, a model whose score has no standard deviation may stand anywhere.
+    """
     scored, spread = score.notna().to_numpy(), sd.notna().to_numpy()
     mean, width = score.to_numpy(dtype=np.float64), sd.to_numpy(dtype=np.float64)
-    interval = rank_intervals(mean[spread], width[spread], level, seed)
+    drawn = scored & spread.any()
+    interval = rank_intervals(mean[drawn], np.where(spread, width, np.inf)[drawn], level, seed)
+    known = spread[drawn]
     found = {
         "rank": (scored, ranks(mean[scored])),
-        "rank_lower": (spread, interval.low),
-        "rank_upper": (spread, interval.high),
+        "rank_lower": (spread, interval.low[known]),
+        "rank_upper": (spread, interval.high[known]),
         "tie_group": (spread, tie_groups(mean[spread], width[spread], level)),
     }
     out = {}

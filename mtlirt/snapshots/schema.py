@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-LATER = {"slope_se", "intercept_se", "weight", "component"}
-"""Columns that the first snapshots lack: they are read as null."""
+LATER = {"slope_se", "intercept_se", "weight", "component", "correct", "attempts"}
+"""Nullable columns that the first snapshots lack: they are read as null."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class TableSchema:
     def check(self, table: pa.Table) -> None:
         """Refuse a table of another form; `LATER` columns may be absent."""
         names = table.schema.names
-        fields = [f for f in self._fields(names) if f.name in names or f.name not in LATER]
+        fields = [f for f in self._fields(names) if f.name in names or not _later(f)]
         expected = pa.schema(fields)
         if not table.schema.equals(expected):
             raise ValueError(f"columns are {_told(table.schema)}; expected {_told(expected)}")
@@ -76,6 +76,10 @@ class TableSchema:
 
 def _fields(nullable: bool, **types: pa.DataType) -> list[pa.Field[Any]]:
     return [pa.field(name, kind, nullable=nullable) for name, kind in types.items()]
+
+
+def _later(field: pa.Field[Any]) -> bool:
+    return field.nullable and field.name in LATER
 
 
 def _required(**types: pa.DataType) -> pa.Schema:
@@ -181,6 +185,11 @@ TRAITS = TableSchema(
                 site_shift=pa.float64(),
             ),
             *_fields(False, answered=pa.int64(), borrowed=pa.bool_()),
+            *_fields(
+                True,
+                correct=pa.float64(),  # null in snapshots that do not say
+                attempts=pa.float64(),
+            ),
         ]
     ),
     pa.schema(_fields(True, link_se=pa.float64())),

@@ -94,6 +94,8 @@ def make_fit(
                 "site_shift": np.nan if point else np.where(answered, 10.0 * traits, 0.0).ravel(),
                 "answered": answered.ravel(),
                 "borrowed": ((answered == 0) & ~empty[:, None]).ravel(),
+                "correct": np.floor(answered * 0.6).ravel(),
+                "attempts": answered.ravel().astype(float),
             },
             index=pd.MultiIndex.from_product([ids, domains], names=["model_id", "domain"]),
         ),

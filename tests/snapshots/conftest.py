@@ -96,6 +96,8 @@ def make_fit(rank=2, seed=0):
                 "site_shift": rng.normal(size=15),
                 "answered": rng.integers(0, 9, 15),
                 "borrowed": rng.random(15) < 0.5,
+                "correct": rng.random(15),
+                "attempts": np.where(np.arange(15) == 4, 0.0, 2.5),
             },
             index=traits,
         ),

@@ -9,7 +9,7 @@ import pytest
 from mtlirt.errors import InputError
 from mtlirt.snapshots.load import load
 from mtlirt.snapshots.publish import publish
-from mtlirt.snapshots.schema import ITEMS, MODELS
+from mtlirt.snapshots.schema import ITEMS, MODELS, TRAITS
 from mtlirt.storage.errors import StorageError
 from mtlirt.storage.manifest import manifest_path
 from mtlirt.storage.root import open_root
@@ -41,6 +41,15 @@ def test_models_of_older_snapshots_are_of_no_component(make_fit):
     assert found["component"].isna().all()
     assert (found.dtypes == models.dtypes).all()
     assert MODELS.table("models", found).schema == MODELS.table("models", models).schema
+
+
+def test_traits_of_older_snapshots_hold_no_right_answers(make_fit):
+    traits = make_fit().traits
+    found = TRAITS.frame(TRAITS.table("traits", traits).drop_columns(["correct", "attempts"]))
+    assert found[["correct", "attempts"]].isna().all(axis=None)
+    table = ITEMS.table("items", make_fit().items)
+    with pytest.raises(ValueError, match="columns are"):
+        ITEMS.frame(table.drop_columns(["attempts"]))
 
 
 def test_by_memory_url(make_fit, assert_same):
