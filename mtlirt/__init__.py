@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mtlirt.scores.accuracy import domain_accuracies
     from mtlirt.scores.compare import compare
     from mtlirt.scores.leaderboard import better, leaderboard
+    from mtlirt.scores.raw import raw_accuracies
     from mtlirt.snapshots.load import load
     from mtlirt.snapshots.publish import publish
 
@@ -34,6 +35,7 @@ __all__ = [
     "load",
     "open_responses",
     "publish",
+    "raw_accuracies",
     "score",
     "write_report",
 ]
@@ -48,6 +50,7 @@ _HOMES = {
     "open_responses": "mtlirt.responses.store",
     "better": "mtlirt.scores.leaderboard",
     "compare": "mtlirt.scores.compare",
+    "raw_accuracies": "mtlirt.scores.raw",
     "domain_accuracies": "mtlirt.scores.accuracy",
     "leaderboard": "mtlirt.scores.leaderboard",
     "load": "mtlirt.snapshots.load",

@@ -53,12 +53,15 @@ class Fit:
         (equal weights over domains, from the joint posterior; null for a model without data),
         ``general`` and ``general_sd`` (the sine median of the domains' traits, norm sqrt(models);
         its sd with the median's weights taken as known), ``weight`` (what the model counted in
-        sums over models). Estimator `joint` and its like have no
+        sums over models), ``component`` (models of different ones share no item, directly or
+        through a chain, and are never ranked against each other; 1 is the largest, null without
+        data, and in snapshots that do not say). Estimator `joint` and its like have no
         sds, and their overall trait is the general one; models left out have none.
     traits
         Index (model_id, domain). ``mean``, ``sd``, ``site_precision``, ``site_shift`` (what the
         domain's own responses say), ``answered``, ``borrowed`` (no response in this domain: the
-        score comes from the others).
+        score comes from the others), ``correct`` and ``attempts`` (right answers, of so many;
+        null in snapshots that do not say).
     representation
         Index domain; columns factor_1 .. factor_r: the loadings.
     history

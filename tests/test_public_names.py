@@ -20,6 +20,7 @@ NAMES = {
     "publish",
     "load",
     "open_responses",
+    "raw_accuracies",
     "from_tidy",
     "from_wide",
     "write_report",

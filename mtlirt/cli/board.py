@@ -48,6 +48,8 @@ def print_board(board: pd.DataFrame, top: int | None) -> None:
     print_table([column.name for column in columns], list(zip(*cells, strict=True)))
     if any(column.borrowed for column in taken):
         print(BORROWED)
+    if "component" in board:
+        print(_apart(board))
     if len(taken) < len(domains):
         print(
             f"left out for their width: {len(domains) - len(taken):,} of {len(domains):,} domains"
@@ -65,6 +67,8 @@ def print_markdown(board: pd.DataFrame, top: int | None) -> None:
         print("|", " | ".join(map(_markdown, line)), "|")
     if any(column.borrowed for column in columns):
         print(f"\n{_markdown(BORROWED)}")
+    if "component" in board:
+        print(f"\n{_markdown(_apart(board))}")
 
 
 def board_records(board: pd.DataFrame, top: int | None) -> list[dict[str, Any]]:
@@ -75,7 +79,7 @@ def board_records(board: pd.DataFrame, top: int | None) -> list[dict[str, Any]]:
 
 
 def _model_columns(board: pd.DataFrame) -> list[Column]:
-    """Rank with its interval, id, score with its interval, coverage."""
+    """Rank with its interval, component, id, score with its interval, coverage."""
     import pandas as pd
 
     ranks = board["rank"].astype("string").fillna("-").tolist()
@@ -83,6 +87,9 @@ def _model_columns(board: pd.DataFrame) -> list[Column]:
     between = [
         "" if low is pd.NA else f"{low}-{high}"
         for low, high in zip(board["rank_lower"], board["rank_upper"], strict=True)
+    ]
+    components = [
+        "-" if component is pd.NA else str(component) for component in board.get("component", [])
     ]
     name = str(board.columns[list(board.columns).index("lower") - 1])
     scores = [
@@ -96,10 +103,19 @@ def _model_columns(board: pd.DataFrame) -> list[Column]:
     return [
         Column("rank", [rank.rjust(width) for rank in ranks]),
         *([Column("ranks", between)] if any(between) else []),
+        *([Column("component", components)] if "component" in board else []),
         Column("model", [str(model) for model in board.index]),
         Column(name, scores),
         Column("answered", answered),
     ]
+
+
+def _apart(board: pd.DataFrame) -> str:
+    """That the models do not hang together."""
+    return (
+        f"{board['component'].nunique():,} components that share no item, directly or through a "
+        "chain: models of different ones are not ranked against each other"
+    )
 
 
 def _score(mean: float, lower: float, upper: float) -> str:

@@ -30,12 +30,12 @@ def leaderboard(
         str,
         typer.Option(
             metavar="SCORE",
-            help="What to order models by: overall, general, factor, accuracy, or domain:NAME.",
+            help="What orders models: overall, general, factor, accuracy, raw, or domain:NAME.",
         ),
     ] = "overall",
     weights: Annotated[
         Literal["equal", "items"],
-        typer.Option(help="Of the domains, in overall and accuracy: equal, or by their items."),
+        typer.Option(help="Of the domains, in overall, accuracy, raw: equal, or by their items."),
     ] = "equal",
     level: Annotated[
         float, typer.Option(help="Of the intervals of scores and ranks, between 0 and 1.")
@@ -62,3 +62,9 @@ def leaderboard(
         if by == "factor":
             share = factor_share(fitted)
             print(f"the first factor explains {share:.0%} of the variance of the traits")
+        elif by == "raw":
+            alike = "equally" if weights == "equal" else "by the items answered"
+            print(
+                f"raw: the share of right answers, domains weighed {alike}; models that lack "
+                "domains or items are not comparable"
+            )

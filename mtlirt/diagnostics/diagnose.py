@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from mtlirt.diagnostics.cells import Matched, match
-from mtlirt.diagnostics.components import Links, numbered
 from mtlirt.diagnostics.dependence import Dependence, dependent_items
 from mtlirt.diagnostics.digests import Digests
 from mtlirt.diagnostics.findings import find
@@ -31,6 +30,7 @@ from mtlirt.diagnostics.tables import (
     taker_table,
 )
 from mtlirt.errors import InputError
+from mtlirt.irt.components import Links
 from mtlirt.responses.arrays import from_arrays
 from mtlirt.responses.matrix import Responses
 from mtlirt.result import Fit
@@ -213,8 +213,9 @@ def _tables(
     items = item_table(fit, matched, surveys, repeats, names, rate)
     takers = taker_table(matched, surveys, rate)
     answered = takers["answered"].groupby("model_id").sum().reindex(matched.models, fill_value=0)
-    of_models, of_items = numbered(*links.components(), answered.to_numpy(np.int64), matched.models)
-    models = model_table(matched, surveys, takers, clones, of_models, rate)
+    order = np.argsort(np.argsort(matched.models))
+    components = links.numbered(answered.to_numpy(np.int64), order)
+    models = model_table(matched, surveys, takers, clones, components.models, rate)
     pairs = pair_table(matched, dependence)
     tables = {
         "items": items,
@@ -225,7 +226,7 @@ def _tables(
         "repeats": repeats,
         "domains": domain_table(fit, matched, items, takers, dependence, rate),
         "scree": scree(fit),
-        "design": design_table(models, of_items),
+        "design": design_table(models, components.items),
     }
     info = {**info, "rate": rate, "copied": copied, **matched.left_out}
     return Diagnostics(findings=find(tables, rate), **tables, info=info)

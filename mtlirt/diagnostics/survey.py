@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mtlirt.diagnostics.cells import DomainCells, attempts
-from mtlirt.diagnostics.components import Links
+from mtlirt.diagnostics.cells import DomainCells
 from mtlirt.diagnostics.digests import Digests, transposed
 from mtlirt.diagnostics.group_fit import trait_functions
 from mtlirt.diagnostics.item_fit import interval_functions
@@ -26,6 +25,7 @@ from mtlirt.diagnostics.posterior import (
     trait_points,
 )
 from mtlirt.irt.blocks import ResponseBlock
+from mtlirt.irt.components import Links, block_links
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,9 @@ def survey(
     of_items: ItemSums | None = None
     for strip in cells.strips:
         block = cells.block(strip)
-        answered = attempts(block) > 0.0
-        taken[strip] = answered.any(axis=1)
-        links.update(strip.start, first_item, answered)
+        tied = block_links(block)
+        taken[strip] = tied.models >= 0
+        links.add(np.arange(strip.start, strip.stop), first_item, tied)
         rows.update(strip.start, block)
         columns.update(0, transposed(block))
         of_models.append(model_sums(block, cells.items, traits[strip]))

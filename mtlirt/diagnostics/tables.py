@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.special import ndtri
 
-from mtlirt.diagnostics.cells import Matched
+from mtlirt.diagnostics.cells import Ints, Matched
 from mtlirt.diagnostics.copies import best_match, exact_copies, grouped, near_copies
 from mtlirt.diagnostics.dependence import Dependence
 from mtlirt.diagnostics.digests import Digests
@@ -139,7 +139,7 @@ def model_table(
     surveys: Sequence[Survey],
     takers: pd.DataFrame,
     clones: pd.DataFrame,
-    components: pd.Series,
+    components: Ints,
     rate: float,
 ) -> pd.DataFrame:
     """`Diagnostics.models`."""
@@ -150,7 +150,7 @@ def model_table(
     by_model = by_model.reindex(matched.models, fill_value=0)
     return pd.DataFrame(
         {
-            "component": components.array,
+            "component": pd.Series(components, matched.models, dtype="Int64").where(components > 0),
             "answered": by_model["sum"],
             "domains": by_model["size"],
             "lz": total.standardised,
@@ -268,10 +268,10 @@ def domain_table(
     )
 
 
-def design_table(models: pd.DataFrame, of_items: pd.Series) -> pd.DataFrame:
+def design_table(models: pd.DataFrame, of_items: Ints) -> pd.DataFrame:
     """`Diagnostics.design`."""
     by = models.dropna(subset="component").groupby("component")["answered"].agg(["size", "sum"])
-    items = of_items.value_counts().reindex(by.index, fill_value=0)
+    items = pd.Series(of_items).value_counts().reindex(by.index, fill_value=0)
     return pd.DataFrame({"models": by["size"], "items": items, "cells": by["sum"]})
 
 

@@ -211,6 +211,7 @@ def training_problem(
             **item_totals(grid),
             answered=by_model(domain, grid, "model_cells"),
             score=by_model(domain, grid, "model_successes"),
+            tries=by_model(domain, grid, "model_attempts"),
         )
         for domain, grid in zip(full.domains, counts, strict=True)
     ]

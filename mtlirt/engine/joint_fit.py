@@ -21,6 +21,7 @@ from mtlirt.engine.joint_problem import (
     first_state,
     joint_problem,
 )
+from mtlirt.engine.linked import model_components
 from mtlirt.engine.lockstep import run_alternations
 from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import PlacedDomain, taken_domains, without_models
@@ -56,6 +57,7 @@ def joint_fit(
         cannot be told apart.
     """
     domains, left_out = complete_domains(executor, responses, domains, options)
+    component = model_components(executor, domains, responses.models.index)
     info: dict[str, Any] = {
         "estimator": options.estimator,
         "rank": 0,
@@ -64,7 +66,7 @@ def joint_fit(
     }
     if options.estimator == "accuracy":
         info |= {"rounds": 0, "converged": True, "settled": True, "log_likelihood": None}
-        tables = point_tables(responses, domains, accuracy_estimate(domains))
+        tables = point_tables(responses, domains, accuracy_estimate(domains), component)
         return Fit(**tables, history=history_table([]), info=info)
     problem = joint_problem(domains, options.lambda_scaling)
     penalty, path = chosen_penalty(executor, responses, problem, options, listener)
@@ -87,7 +89,7 @@ def joint_fit(
         "objective": state.objective,
         "log_likelihood": -sum(part.loss for part in state.chosen),
     }
-    tables = point_tables(responses, domains, joint_estimate(state, penalty > 0.0))
+    tables = point_tables(responses, domains, joint_estimate(state, penalty > 0.0), component)
     return Fit(
         **tables, history=history_table(events), info=info, path=path.table if path else None
     )

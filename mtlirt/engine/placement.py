@@ -61,8 +61,8 @@ class PlacedDomain:
     weights, weighted
         Of all models in sums over models, shape (models,), None where each is 1; and the totals
         with them.
-    answered, score
-        Answered cells and successes by model, 0 where the model did not take the domain.
+    answered, score, tries
+        Answered cells, successes and attempts by model, 0 where the model did not take the domain.
     largest_attempts
         Most attempts behind any cell.
     guessing
@@ -84,6 +84,7 @@ class PlacedDomain:
     weighted: ItemTotals
     answered: npt.NDArray[np.int64]
     score: Float
+    tries: Float
     largest_attempts: float
     guessing: Float
     together: bool
@@ -337,6 +338,7 @@ def placed_domain(
         weighted=ItemTotals(totals["successes"], totals["attempts"]),
         answered=np.concatenate([sum(c.model_cells for c in row) for row in counts]),
         score=np.concatenate([sum(c.model_successes for c in row) for row in counts]),
+        tries=np.concatenate([sum(c.model_attempts for c in row) for row in counts]),
         largest_attempts=max((c.largest_attempts for row in counts for c in row), default=1.0),
         guessing=guessing,
         together=executor.together([block for row in of_takers for block in row]),
@@ -376,6 +378,7 @@ def without_models(
         weighted=ItemTotals(totals["successes"], totals["attempts"]),
         answered=np.where(left_out, 0, domain.answered),
         score=np.where(left_out, 0.0, domain.score),
+        tries=np.where(left_out, 0.0, domain.tries),
         together=executor.together([block for row in blocks for block in row]),
     )
 
@@ -395,6 +398,7 @@ def untouched(name: str, models: int) -> PlacedDomain:
         weighted=ItemTotals(nothing, nothing),
         answered=np.zeros(models, np.int64),
         score=np.zeros(models),
+        tries=np.zeros(models),
         largest_attempts=1.0,
         guessing=nothing,
         together=False,

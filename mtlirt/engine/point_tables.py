@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from mtlirt.engine.placement import PlacedDomain
-from mtlirt.engine.tables import item_columns, weak_domains
+from mtlirt.engine.tables import item_columns, raw_columns, weak_domains
 from mtlirt.irt.box import INTERCEPTS, SLOPES
 from mtlirt.irt.curves import Items
 from mtlirt.irt.kernels import Float
@@ -49,6 +49,7 @@ def point_tables(
     responses: Responses,
     domains: Sequence[PlacedDomain],
     estimate: PointEstimate,
+    component: pd.Series,
 ) -> dict[str, pd.DataFrame]:
     """The tables of `Fit` but its history, null where an estimate has nothing to say."""
     names = pd.Index([domain.name for domain in domains], name="domain")
@@ -56,7 +57,7 @@ def point_tables(
     return {
         "items": item_point_table(responses.items.index, domains, estimate.items),
         "domains": domain_point_table(names, domains, estimate),
-        "models": model_point_table(models, domains, estimate),
+        "models": model_point_table(models, domains, estimate).assign(component=component),
         "traits": trait_point_table(models, names, domains, estimate),
         "representation": pd.DataFrame(index=names),
     }
@@ -146,6 +147,7 @@ def trait_point_table(
             "site_shift": nothing,
             "answered": answered.ravel(),
             "borrowed": np.zeros(mean.size, bool),
+            **raw_columns(domains),
         },
         index=pd.MultiIndex.from_product([index, names]),
     )

@@ -172,9 +172,18 @@ def trait_table(
             "site_shift": table.shift.ravel(),
             "answered": answered.ravel(),
             "borrowed": ((answered == 0) & ~empty).ravel(),
+            **raw_columns(domains),
         },
         index=pd.MultiIndex.from_product([index, names]),
     )
+
+
+def raw_columns(domains: Sequence[PlacedDomain]) -> dict[str, Float]:
+    """Columns of `Fit.traits`: right answers and attempts, model by model."""
+    return {
+        "correct": np.stack([domain.score for domain in domains], axis=1).ravel(),
+        "attempts": np.stack([domain.tries for domain in domains], axis=1).ravel(),
+    }
 
 
 def loading_table(domains: Sequence[PlacedDomain], representation: Representation) -> pd.DataFrame:

@@ -58,13 +58,14 @@ class ResponseBlock:
 
 @dataclass(frozen=True)
 class BlockCounts:
-    """Totals of a block: successes and attempts by item, cells by model and item, scores."""
+    """Totals of a block: successes, attempts and cells, by item and by model."""
 
     item_successes: Float
     item_attempts: Float
     model_cells: npt.NDArray[np.int64]
     item_cells: npt.NDArray[np.int64]
     model_successes: Float
+    model_attempts: Float
     largest_attempts: float
 
     @property

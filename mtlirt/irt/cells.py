@@ -74,20 +74,20 @@ def few_cells(cells: Float, which: npt.NDArray[np.uint64]) -> int:
 @compiled
 def answer_counts(
     responses: npt.NDArray[np.generic], weight: npt.NDArray[np.float32]
-) -> tuple[Float, Float, npt.NDArray[np.int64], npt.NDArray[np.int64], Float]:
+) -> tuple[Float, Float, npt.NDArray[np.int64], npt.NDArray[np.int64], Float, Float]:
     """Totals of a block: successes and attempts by item, cells by model and item, scores.
 
     Returns ``successes`` (items), ``attempts`` (items), ``answered`` cells by model, cells by
-    item, and the successes by model.
+    item, and the successes and attempts by model.
     """
     models, items = responses.shape
     successes, attempts = np.zeros(items), np.zeros(items)
     by_model, by_item = np.zeros(models, np.int64), np.zeros(items, np.int64)
-    score = np.zeros(models)
+    score, tries = np.zeros(models), np.zeros(models)
     cells = np.empty(items)
     for i in range(models):
         cell_weights(responses, weight, i, cells)
-        total, right = 0, 0.0
+        total, right, tried = 0, 0.0, 0.0
         for j in range(items):
             correct = max(responses[i, j], 0)
             successes[j] += correct
@@ -96,9 +96,11 @@ def answer_counts(
             by_item[j] += there
             total += there
             right += correct
+            tried += cells[j]
         by_model[i] = total
         score[i] = right
-    return successes, attempts, by_model, by_item, score
+        tries[i] = tried
+    return successes, attempts, by_model, by_item, score, tries
 
 
 @inlined

@@ -43,6 +43,7 @@ def board_data(fit: Fit) -> Json:
         "flags": {str(name): places(flags[name]) for name in flags},
         "accuracy": _accuracy(fit, board.index) if has_posterior(fit) else None,
         "lower": None,
+        "component": whole(board["component"]) if "component" in board else None,
     }
     if intervals:
         data |= {name: rounded(board[name]) for name in ("lower", "upper")}

@@ -6,6 +6,7 @@ from datetime import UTC
 
 from mtlirt.report.board import LEVEL, has_posterior
 from mtlirt.result import Fit
+from mtlirt.scores.components import components
 from mtlirt.snapshots.history import Details
 
 
@@ -40,6 +41,12 @@ def warnings(fit: Fit) -> list[str]:
         said.append("The fit did not converge: parameters were still moving in its last round.")
     if not fit.info["settled"]:
         said.append("The models' traits did not settle: use them with care.")
+    apart = components(fit).max()
+    if apart > 1:
+        said.append(
+            f"There are {apart:,} components of models that share no item, directly or through a "
+            "chain. Models of different components are not ranked against each other."
+        )
     return said
 
 

@@ -16,6 +16,7 @@ from mtlirt.irt.drift import adjusted
 from mtlirt.irt.linking import Method
 from mtlirt.irt.representation import composite_moments
 from mtlirt.result import Fit, check_level
+from mtlirt.scores.components import components
 from mtlirt.scores.linking import (
     DomainLink,
     carried,
@@ -52,6 +53,7 @@ class Comparison:
         ``difference``, ``lower``, ``upper``, ``p``, ``p_adjusted``; ``rank_before``,
         ``rank_after``: of the published overall scores among all models of their fit;
         ``rank_change``: places gained among the models of both, by the scores compared here.
+        All within components, of both fits where places are gained: see `leaderboard`.
     traits
         Index (model_id, domain): of models of both in linked domains. Columns as of `models`, and
         ``moved``.
@@ -191,11 +193,12 @@ def compared_models(
     compared = differences_of(sides[0], sides[1], link.reindex(both), level).reindex(index)
     compared["before"], compared["after"] = (score[0].reindex(index) for score in scores)
     places = {
-        f"rank_{name}": places_of(fit.models["overall"]).reindex(index)
+        f"rank_{name}": places_of(fit.models["overall"], components(fit)).reindex(index)
         for name, fit in (("before", before), ("after", after))
     }
-    gained = places_of(compared["before"].reindex(both)) - places_of(
-        compared["after"].reindex(both)
+    ties = [components(fit).reindex(both) for fit in (before, after)]
+    gained = places_of(compared["before"].reindex(both), *ties) - places_of(
+        compared["after"].reindex(both), *ties
     )
     change = change.mask((compared["p_adjusted"] < 1.0 - level).to_numpy(), "moved")
     return compared.assign(**places, rank_change=gained.reindex(index)).assign(change=change)[
@@ -272,9 +275,11 @@ def differences_of(
     return pd.DataFrame(columns).assign(p=p, p_adjusted=adjusted(p))
 
 
-def places_of(scores: pd.Series) -> pd.Series:
-    """Ranks among the models that have a score; null for the others."""
-    known = scores.notna().to_numpy()
+def places_of(scores: pd.Series, *components: pd.Series) -> pd.Series:
+    """Ranks among the models that have a score and are of the same components; else null."""
+    known = scores.dropna()
     places = pd.Series(pd.NA, scores.index, dtype="Int64")
-    places[known] = ranks(scores.to_numpy(np.float64)[known])
+    alike = known.groupby([component[known.index] for component in components])
+    for rows in alike.indices.values():
+        places[known.index[rows]] = ranks(known.to_numpy(np.float64)[rows])
     return places

@@ -10,6 +10,7 @@ import pandas as pd
 
 from mtlirt.errors import InputError
 from mtlirt.result import Fit, Scores, check_level, check_named
+from mtlirt.scores.components import components
 from mtlirt.scores.overall import Definition, Weights, overall_scores
 from mtlirt.scores.ranks import probability_better, rank_intervals, ranks, tie_groups
 
@@ -30,7 +31,7 @@ def leaderboard(
         From `fit`, `load` or `score`.
     by, weights
         What the score is, see `mtlirt.scores.overall.overall_scores`: "overall", "general",
-        "factor", "accuracy" or "domain:NAME".
+        "factor", "accuracy", "raw" or "domain:NAME".
     level
         Of the intervals, of scores and of ranks.
     seed
@@ -41,15 +42,19 @@ def leaderboard(
     pandas.DataFrame
         Index ``model_id``, best model first. Columns:
 
-        * ``rank``: 1 + the number of better models; models whose scores are equal to 1e-9 share
-          it and stand in the order of their ids. Null for a model without data, which stands
-          at the end.
+        * ``rank``: 1 + the number of better models of its component; models whose scores are
+          equal to 1e-9 share it and stand in the order of their ids. Null for a model without
+          data, which stands at the end.
         * ``rank_lower``, ``rank_upper``: the interval of its rank, see
           `mtlirt.scores.ranks.rank_intervals`. Null for estimators without intervals.
         * ``tie_group``: models of one number cannot be told from its best, see
           `mtlirt.scores.ranks.tie_groups`; likewise null.
+        * ``component``, where the fit has more than one: models of different ones share no item,
+          directly or through a chain, and are never ranked against each other. Ranks, their
+          intervals and tie groups are those of each component by itself, the largest first.
+          Models alone (from `score`) have none: they are ranked together.
         * the score, in a column of the name given by `by`, and ``lower``, ``upper``: its normal
-          interval, for an accuracy within 0 and 1.
+          interval, for an accuracy, expected or raw, within 0 and 1.
         * ``answered``, ``known``: cells the model answered, of so many items of the fit.
         * ``domains``: how many it took.
         * ``trait_<domain>``, for every domain: its trait there.
@@ -69,11 +74,14 @@ def leaderboard(
     score, sd = overall_scores(scored, by, weights)
     margin = NormalDist().inv_cdf(0.5 + level / 2.0) * sd
     lower, upper = score - margin, score + margin
-    if by == "accuracy":
+    if by in ("accuracy", "raw"):
         lower, upper = lower.clip(0.0, 1.0), upper.clip(0.0, 1.0)
+    component = components(scored)
+    several = {} if component.max() < 2 else {"component": component.where(component > 0)}
     board = pd.DataFrame(
         {
-            **_ranks(score, sd, level, seed),
+            **_ranks_within(component, score, sd, level, seed),
+            **several,
             by: score,
             "lower": lower,
             "upper": upper,
@@ -82,7 +90,7 @@ def leaderboard(
             "domains": models["domains"],
         }
     )
-    order = board.sort_values(["rank", "model_id"], na_position="last").index
+    order = board.sort_values([*several, "rank", "model_id"], na_position="last").index
     traits, borrowed = _by_domain(scored, "mean"), _by_domain(scored, "borrowed")
     parts = [board, traits.add_prefix("trait_"), borrowed.add_prefix("borrowed_")]
     return pd.concat([part.loc[order] for part in parts], axis=1)
@@ -107,7 +115,8 @@ def better(
     Returns
     -------
     pandas.DataFrame
-        A row for the one, a column for the other; 1/2 for models with equal posteriors.
+        A row for the one, a column for the other; 1/2 for models with equal posteriors, NaN for
+        two of different components, see `leaderboard`: nothing says which of them is better.
 
     Raises
     ------
@@ -124,19 +133,40 @@ def better(
             raise InputError("scores without intervals do not tell how probable an order is")
     mean, spread = (part[named].to_numpy() for part in (score, sd))
     names = pd.Index(named, name="model_id")
-    found = probability_better(mean[:, None], spread[:, None], mean, spread)
+    component = components(scored)[named].to_numpy(np.int64)
+    found = np.where(
+        component[:, None] == component,
+        probability_better(mean[:, None], spread[:, None], mean, spread),
+        np.nan,
+    )
     return pd.DataFrame(found, names, names.rename("than"))
 
 
-def _ranks(score: pd.Series, sd: pd.Series, level: float, seed: int) -> dict[str, pd.Series]:
-    """Ranks, their intervals and the tie groups of the models that have any."""
+def _ranks_within(
+    component: pd.Series, score: pd.Series, sd: pd.Series, level: float, seed: int
+) -> pd.DataFrame:
+    """`_ranks` of each component by itself."""
+    parts = [
+        _ranks(score.iloc[rows], sd.iloc[rows], level, seed)
+        for rows in component.groupby(component).indices.values()
+    ]
+    return pd.concat(parts).loc[component.index]
+
+
+def _ranks(score: pd.Series, sd: pd.Series, level: float, seed: int) -> pd.DataFrame:
+    """Ranks, their intervals and the tie groups of the models that have any.
+
+    Beside others, a model whose score has no standard deviation may stand anywhere.
+    """
     scored, spread = score.notna().to_numpy(), sd.notna().to_numpy()
     mean, width = score.to_numpy(dtype=np.float64), sd.to_numpy(dtype=np.float64)
-    interval = rank_intervals(mean[spread], width[spread], level, seed)
+    drawn = scored & spread.any()
+    interval = rank_intervals(mean[drawn], np.where(spread, width, np.inf)[drawn], level, seed)
+    known = spread[drawn]
     found = {
         "rank": (scored, ranks(mean[scored])),
-        "rank_lower": (spread, interval.low),
-        "rank_upper": (spread, interval.high),
+        "rank_lower": (spread, interval.low[known]),
+        "rank_upper": (spread, interval.high[known]),
         "tie_group": (spread, tie_groups(mean[spread], width[spread], level)),
     }
     out = {}
@@ -144,7 +174,7 @@ def _ranks(score: pd.Series, sd: pd.Series, level: float, seed: int) -> dict[str
         column = pd.Series(pd.NA, score.index, dtype="Int64")
         column[where] = values
         out[name] = column
-    return out
+    return pd.DataFrame(out)
 
 
 def _known_items(scored: Fit | Scores) -> int:

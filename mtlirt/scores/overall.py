@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from numbers import Real
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,14 +14,15 @@ from mtlirt.errors import InputError
 from mtlirt.irt.representation import composite_moments, factor_posterior
 from mtlirt.result import Fit, Scores
 from mtlirt.scores.accuracy import composite_accuracy
+from mtlirt.scores.raw import RawWeights, raw_accuracies
 
 Float = npt.NDArray[np.float64]
 
-Definition = Literal["overall", "general", "factor", "accuracy"]
+Definition = Literal["overall", "general", "factor", "accuracy", "raw"]
 Weights = Literal["equal", "items"] | Mapping[str, float]
 
 
-WEIGHED = ("overall", "accuracy")
+WEIGHED = ("overall", "accuracy", "raw")
 """The definitions that weigh the domains."""
 
 OF_DOMAIN = "domain:"
@@ -49,10 +50,14 @@ def overall_scores(
         * "factor": the first factor behind the domains, see `factor_share`; in standard
           deviations of the fit's own models, also where the traits are on an anchor's scale;
         * "accuracy": the weighted mean of the accuracies expected on each domain's items;
+        * "raw": the share of right answers in the domains that a model took, with its standard
+          error, which knows nothing of how hard the items were: see
+          `mtlirt.scores.raw.raw_accuracies`;
         * "domain:NAME": the trait in one domain.
     weights
         Of the domains, for "overall" and "accuracy": "equal"; "items", by their numbers of items;
-        or domain -> weight, which are scaled to sum to 1.
+        or domain -> weight, which are scaled to sum to 1. For "raw": "equal", or "items", by how
+        many items the model answered in each.
 
     Raises
     ------
@@ -69,6 +74,9 @@ def overall_scores(
         raise InputError(f"by {by!r} has no weights of domains; those are for {', '.join(WEIGHED)}")
     if by.startswith(OF_DOMAIN):
         return _of_domain(scored, by.removeprefix(OF_DOMAIN))
+    if by == "raw":
+        found = raw_accuracies(scored, cast(RawWeights, weights))
+        return Defined(found["accuracy"], found["se"])
     if by == "general" or (by == "overall" and equal):
         return Defined(models[by], models[f"{by}_sd"])
     told = f"by {by!r}" if equal else f"by {by!r} with weights"

@@ -45,7 +45,7 @@ def rank_intervals(mean: Float, sd: Float, level: float, seed: int) -> RankInter
     Parameters
     ----------
     mean, sd
-        Of the models' scores, shape (models,).
+        Of the models' scores, shape (models,); an infinite sd is that of a score which may be any.
     level
         Between 0 and 1.
     seed
@@ -68,7 +68,7 @@ def rank_intervals(mean: Float, sd: Float, level: float, seed: int) -> RankInter
     for k in range(DRAWS):
         drawn[np.argsort(-(centre + spread * rng.standard_normal(models))), k] = place
     low, high = np.empty(models, np.int64), np.empty(models, np.int64)
-    differs = (np.diff(centre) != 0.0) | (np.diff(spread) != 0.0)
+    differs = (centre[1:] != centre[:-1]) | (spread[1:] != spread[:-1])
     edges = [0, *(np.flatnonzero(differs) + 1), models]
     tail = 0.5 * (1.0 - level)
     for begin, end in itertools.pairwise(edges if models else []):

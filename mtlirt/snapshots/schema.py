@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-LATER = {"slope_se", "intercept_se", "weight"}
-"""Columns that the first snapshots lack: they are read as null."""
+LATER = {"slope_se", "intercept_se", "weight", "component", "correct", "attempts"}
+"""Nullable columns that the first snapshots lack: they are read as null."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class TableSchema:
     def check(self, table: pa.Table) -> None:
         """Refuse a table of another form; `LATER` columns may be absent."""
         names = table.schema.names
-        fields = [f for f in self._fields(names) if f.name in names or f.name not in LATER]
+        fields = [f for f in self._fields(names) if f.name in names or not _later(f)]
         expected = pa.schema(fields)
         if not table.schema.equals(expected):
             raise ValueError(f"columns are {_told(table.schema)}; expected {_told(expected)}")
@@ -61,7 +61,12 @@ class TableSchema:
         levels = [table.column(name).to_pandas().rename(name) for name in self.ids.names]
         index = pd.Index(levels[0]) if len(levels) == 1 else pd.MultiIndex.from_arrays(levels)
         frame: pd.DataFrame = table.drop_columns(self.ids.names).to_pandas()
-        return frame.set_axis(index).reindex(columns=names[len(self.ids) :])
+        frame = frame.set_axis(index).reindex(columns=names[len(self.ids) :])
+        return frame.astype(dict.fromkeys(self._nullable_numbers(names), "Int64"))
+
+    def _nullable_numbers(self, names: Sequence[str]) -> list[str]:
+        """Columns of whole numbers that may be null, which NumPy has none for."""
+        return [f.name for f in self._fields(names) if f.nullable and pa.types.is_integer(f.type)]
 
     def _fields(self, names: Sequence[str]) -> list[pa.Field[Any]]:
         """Those of a table with such columns."""
@@ -71,6 +76,10 @@ class TableSchema:
 
 def _fields(nullable: bool, **types: pa.DataType) -> list[pa.Field[Any]]:
     return [pa.field(name, kind, nullable=nullable) for name, kind in types.items()]
+
+
+def _later(field: pa.Field[Any]) -> bool:
+    return field.nullable and field.name in LATER
 
 
 def _required(**types: pa.DataType) -> pa.Schema:
@@ -157,6 +166,7 @@ MODELS = TableSchema(
                 general=pa.float64(),
                 general_sd=pa.float64(),
                 weight=pa.float64(),  # null in snapshots that do not say
+                component=pa.int64(),  # null without data, and in such snapshots
             ),
         ]
     ),
@@ -175,6 +185,11 @@ TRAITS = TableSchema(
                 site_shift=pa.float64(),
             ),
             *_fields(False, answered=pa.int64(), borrowed=pa.bool_()),
+            *_fields(
+                True,
+                correct=pa.float64(),  # null in snapshots that do not say
+                attempts=pa.float64(),
+            ),
         ]
     ),
     pa.schema(_fields(True, link_se=pa.float64())),

@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -62,6 +63,8 @@ def test_what_models_are_ordered_by(snapshots, capsys):
         (["--by", "general"], {"by": "general"}),
         (["--by", "accuracy", "--weights", "items"], {"by": "accuracy", "weights": "items"}),
         (["--by", "domain:law", "--level", "0.5"], {"by": "domain:law", "level": 0.5}),
+        (["--by", "raw"], {"by": "raw"}),
+        (["--by", "raw", "--weights", "items"], {"by": "raw", "weights": "items"}),
         (["--seed", "3"], {"seed": 3}),
     ]
     for arguments, options in asked:
@@ -69,6 +72,65 @@ def test_what_models_are_ordered_by(snapshots, capsys):
         csv = pd.read_csv(io.StringIO(capsys.readouterr().out), index_col="model_id")
         expected = mtlirt.leaderboard(fit, **options).astype(dict.fromkeys(NULLABLE, float))
         pd.testing.assert_frame_equal(csv, expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize(("weights", "told"), [("equal", "equally"), ("items", "by the items")])
+def test_raw_accuracies_say_how_domains_are_weighed(snapshots, weights, told, capsys):
+    options = ["leaderboard", f"{snapshots}@1", "--by", "raw", "--weights", weights]
+    assert run(options) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[3] == "raw"
+    assert lines[-1].startswith(f"raw: the share of right answers, domains weighed {told}")
+    assert lines[-1].endswith("models that lack domains or items are not comparable")
+    board = mtlirt.leaderboard(mtlirt.load(snapshots, 1), by="raw", weights=weights)
+    shown = [f"{row.raw:.2f} [{row.lower:.2f}, {row.upper:.2f}]" for row in board[:11].itertuples()]
+    assert all(one in line for one, line in zip(shown, lines[1:12], strict=True))
+    assert run([*options, "--format", "json"]) == 0
+    records = json.loads(capsys.readouterr().out)
+    assert [record["raw"] for record in records[:11]] == board["raw"][:11].tolist()
+    assert records[11]["raw"] is None
+    assert run([*options, "--format", "markdown"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    cells = [one.replace("[", r"\[").replace("]", r"\]") for one in shown]
+    assert all(one in line for one, line in zip(cells, lines[2:13], strict=True))
+
+
+@pytest.fixture
+def apart(snapshots, tmp_path):
+    """A snapshot of a fit whose last five models share no item with the others."""
+    fit = mtlirt.load(snapshots, 1)
+    component = pd.array([1] * 3 + [None] + [1] * 3 + [2] * 5, "Int64")
+    url = str(tmp_path / "apart")
+    mtlirt.publish(replace(fit, models=fit.models.assign(component=component)), url)
+    return url
+
+
+def test_components_are_ranked_apart(apart, capsys):
+    told = (
+        "2 components that share no item, directly or through a chain: models of different ones "
+        "are not ranked against each other"
+    )
+    assert run(["leaderboard", apart]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:5] == ["rank", "ranks", "component", "model", "overall"]
+    rows = [line.split() for line in lines[1:13]]
+    assert [row[2] for row in rows[:11]] == ["1"] * 6 + ["2"] * 5
+    assert sorted(row[0] for row in rows[6:11]) == [*"12345"]
+    assert rows[11][:3] == ["-", "-", "m03"]
+    assert told in lines
+    assert run(["leaderboard", apart, "--format", "markdown"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("| rank | ranks | component | model | overall |")
+    assert lines[-1] == told
+    board = mtlirt.leaderboard(mtlirt.load(apart))
+    assert run(["leaderboard", apart, "--format", "csv"]) == 0
+    csv = pd.read_csv(io.StringIO(capsys.readouterr().out), index_col="model_id")
+    whole = dict.fromkeys([*NULLABLE, "component"], float)
+    pd.testing.assert_frame_equal(csv, board.astype(whole), rtol=1e-15)
+    assert run(["leaderboard", apart, "--format", "json"]) == 0
+    records = json.loads(capsys.readouterr().out)
+    assert [record["component"] for record in records] == [1] * 6 + [2] * 5 + [None]
+    assert [record["model_id"] for record in records] == list(board.index)
 
 
 def test_the_latest_or_the_version_asked_for(snapshots, capsys):

@@ -1,55 +1,12 @@
-"""Components of the design, keys of items and the scree."""
+"""Keys of items and the scree."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from mtlirt.diagnostics.components import Links, numbered
 from mtlirt.diagnostics.keys import item_sums, wrongly_keyed
 from mtlirt.diagnostics.scree import scree
 from mtlirt.irt.blocks import response_block
 from mtlirt.irt.curves import Items
-
-
-def components_of(answered, row_step=None, column_step=None):
-    models, items = answered.shape
-    links = Links(models, items)
-    for row in range(0, models, row_step or models):
-        for column in range(0, items, column_step or items):
-            part = answered[
-                row : row + (row_step or models), column : column + (column_step or items)
-            ]
-            links.update(row, column, part)
-    ids = pd.Index([f"m{k}" for k in range(models)])
-    return numbered(*links.components(), answered.sum(axis=1), ids)
-
-
-@pytest.mark.parametrize("steps", [(None, None), (2, 3), (1, 1)])
-def test_components_by_brute_force(steps):
-    rng = np.random.default_rng(1)
-    answered = rng.random((12, 15)) < 0.08
-    models, items = components_of(answered, *steps)
-    reach = (answered @ answered.T) | np.eye(12, dtype=bool)
-    for _ in range(12):
-        reach = reach @ reach
-    empty = ~answered.any(axis=1)
-    for i in range(12):
-        assert pd.isna(models[i]) == empty[i]
-        for k in range(12):
-            if not empty[i] and not empty[k]:
-                assert (models[i] == models[k]) == reach[i, k]
-    for j in range(15):
-        takers = np.flatnonzero(answered[:, j])
-        assert pd.isna(items[j]) == (len(takers) == 0)
-        assert (models[takers] == items[j]).all()
-
-
-def test_the_largest_component_is_the_first():
-    answered = np.zeros((6, 6), bool)
-    answered[:2, :2] = answered[2:5, 2:4] = True
-    models, items = components_of(answered)
-    assert models.fillna(0).tolist() == [2, 2, 1, 1, 1, 0]
-    assert items.fillna(0).tolist() == [2, 2, 1, 1, 0, 0]
 
 
 def test_a_trait_correlation_is_that_of_answers_and_traits():

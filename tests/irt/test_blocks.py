@@ -16,6 +16,7 @@ def assert_counts(counts, right, attempts):
     np.testing.assert_allclose(counts.item_successes, right.sum(axis=0), rtol=1e-12)
     np.testing.assert_allclose(counts.item_attempts, attempts.sum(axis=0), rtol=1e-12)
     np.testing.assert_allclose(counts.model_successes, right.sum(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(counts.model_attempts, attempts.sum(axis=1), rtol=1e-12)
     np.testing.assert_array_equal(counts.model_cells, (attempts > 0).sum(axis=1))
     np.testing.assert_array_equal(counts.item_cells, (attempts > 0).sum(axis=0))
 

@@ -176,6 +176,19 @@ def test_borrowed_traits_and_flags_are_marked(make_fit, data_of):
     assert (board["rank"][-1], board["score"][-1], board["tie_group"][-1]) == (None, None, None)
 
 
+def test_components_are_told_and_kept_apart(make_fit, data_of):
+    fit = make_fit()
+    html = render_report(fit)
+    assert data_of(html)["board"]["component"] is None
+    assert "components of models" not in html
+    apart = pd.array([1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, None], "Int64")
+    html = render_report(replace(fit, models=fit.models.assign(component=apart)))
+    board = data_of(html)["board"]
+    assert board["component"] == [1] * 6 + [2] * 5 + [None]
+    assert board["rank"] == [*range(1, 7), *range(1, 6), None]
+    assert "There are 2 components of models that share no item" in html
+
+
 def test_what_the_fit_itself_shows(make_fit, data_of):
     fit = make_fit()
     law = fit.domains.index == "law"

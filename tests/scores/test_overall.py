@@ -117,7 +117,10 @@ def test_the_share_of_the_first_factor(fitted):
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        ({"by": "best"}, "by 'best' is not one of overall, general, factor, accuracy, domain:NAME"),
+        (
+            {"by": "best"},
+            "by 'best' is not one of overall, general, factor, accuracy, raw, domain:NAME",
+        ),
         ({"by": "domain:nonsense"}, "domain 'nonsense' is not one of arithmetic, coding"),
         ({"weights": "size"}, "weights 'size': expected equal, items, or domain -> weight"),
         ({"weights": {"nonsense": 1}}, "weights name the domain 'nonsense'"),

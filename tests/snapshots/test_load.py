@@ -9,7 +9,7 @@ import pytest
 from mtlirt.errors import InputError
 from mtlirt.snapshots.load import load
 from mtlirt.snapshots.publish import publish
-from mtlirt.snapshots.schema import ITEMS
+from mtlirt.snapshots.schema import ITEMS, MODELS, TRAITS
 from mtlirt.storage.errors import StorageError
 from mtlirt.storage.manifest import manifest_path
 from mtlirt.storage.root import open_root
@@ -33,6 +33,23 @@ def test_columns_that_the_first_snapshots_lack_are_null(make_fit):
     assert ITEMS.table("items", found).schema == ITEMS.table("items", items).schema
     with pytest.raises(ValueError, match="columns are"):
         ITEMS.frame(table.drop_columns(["answered"]))
+
+
+def test_models_of_older_snapshots_are_of_no_component(make_fit):
+    models = make_fit().models
+    found = MODELS.frame(MODELS.table("models", models).drop_columns(["component"]))
+    assert found["component"].isna().all()
+    assert (found.dtypes == models.dtypes).all()
+    assert MODELS.table("models", found).schema == MODELS.table("models", models).schema
+
+
+def test_traits_of_older_snapshots_hold_no_right_answers(make_fit):
+    traits = make_fit().traits
+    found = TRAITS.frame(TRAITS.table("traits", traits).drop_columns(["correct", "attempts"]))
+    assert found[["correct", "attempts"]].isna().all(axis=None)
+    table = ITEMS.table("items", make_fit().items)
+    with pytest.raises(ValueError, match="columns are"):
+        ITEMS.frame(table.drop_columns(["attempts"]))
 
 
 def test_by_memory_url(make_fit, assert_same):

@@ -15,6 +15,10 @@ function leaderboard(board, domains, onShow) {
   }
 
   const columns = [
+    ...(board.component ? [
+      { title: "component", hint: "models of different components share no item and are not ranked against each other",
+        falling: false, value: (row) => board.component[row], cell: (row) => grouped(board.component[row]) },
+    ] : []),
     { title: "rank", falling: false, value: (row) => board.rank[row], cell: (row) => grouped(board.rank[row]) },
     { title: "model", text: true, head: true, classes: "model", value: (row) => board.model[row],
       cell: (row) => idElement(board.model[row]) },

@@ -1,0 +1,14 @@
+"""Which models may be ranked against each other."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from mtlirt.result import Fit, Scores
+
+
+def components(scored: Fit | Scores) -> pd.Series:
+    """The component of each model, 0 of one without data and of all where none is told."""
+    if "component" not in scored.models:
+        return pd.Series(0, scored.models.index, dtype="Int64")
+    return scored.models["component"].fillna(0)
