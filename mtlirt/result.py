@@ -68,7 +68,8 @@ class Fit:
         One row a round.
     info
         Estimator, options, rank, rounds, converged (the items), settled (the traits), the
-        log-likelihood, and the convention of the parameters.
+        log-likelihood, the seed of the orders that rank intervals are drawn from, and the
+        convention of the parameters.
     path
         Estimator `joint` with cross-validation: one row a penalty; ``loss``, ``loss_se``,
         ``fused``, ``chosen``, see `engine.crossvalidate.Path`. Else None.

@@ -41,8 +41,13 @@ def leaderboard(
         float, typer.Option(help="Of the intervals of scores and ranks, between 0 and 1.")
     ] = 0.95,
     seed: Annotated[
-        int, typer.Option(min=0, help="Of the orders that the intervals of ranks are drawn from.")
-    ] = 0,
+        int | None,
+        typer.Option(
+            min=0,
+            help="Of the orders that intervals of ranks are drawn from, if not the snapshot's.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Print the leaderboard of a snapshot."""
     from mtlirt.scores.leaderboard import leaderboard as rank_models

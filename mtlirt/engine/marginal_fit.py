@@ -32,6 +32,7 @@ from mtlirt.irt.items import covariance
 from mtlirt.irt.representation import canonical
 from mtlirt.responses.matrix import Responses
 from mtlirt.result import Fit
+from mtlirt.scores.ranks import SEED
 
 CONVENTION = (
     "P(correct) = sigma(slope * trait + intercept), no 1.702, or with a guessing floor guessing + "
@@ -84,6 +85,7 @@ def marginal_fit(
         "converged": history[-1].converged,
         "settled": table.settled,
         "log_likelihood": table.log_likelihood,
+        "rank_seed": SEED,
         "convention": CONVENTION,
     }
     flat = np.array([held.all() for held in state.held])

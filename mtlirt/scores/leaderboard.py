@@ -12,7 +12,7 @@ from mtlirt.errors import InputError
 from mtlirt.result import Fit, Scores, check_level, check_named
 from mtlirt.scores.components import components
 from mtlirt.scores.overall import Definition, Weights, overall_scores
-from mtlirt.scores.ranks import probability_better, rank_intervals, ranks, tie_groups
+from mtlirt.scores.ranks import SEED, probability_better, rank_intervals, ranks, tie_groups
 
 
 def leaderboard(
@@ -21,7 +21,7 @@ def leaderboard(
     by: Definition | str = "overall",
     weights: Weights = "equal",
     level: float = 0.95,
-    seed: int = 0,
+    seed: int | None = None,
 ) -> pd.DataFrame:
     """Order models by a score, with what is known of their ranks.
 
@@ -35,7 +35,7 @@ def leaderboard(
     level
         Of the intervals, of scores and of ranks.
     seed
-        Of the orders that rank intervals are drawn from.
+        Of the orders that rank intervals are drawn from; None is the one that the fit names.
 
     Returns
     -------
@@ -68,6 +68,8 @@ def leaderboard(
         `overall_scores`.
     """
     check_level(level)
+    if seed is None:
+        seed = int(scored.info.get("rank_seed", SEED))
     if not isinstance(seed, int) or seed < 0:
         raise InputError(f"seed {seed!r} is not a whole number from 0 up")
     models = scored.models

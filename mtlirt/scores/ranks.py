@@ -22,6 +22,9 @@ DRAWS = 1000
 FIRST_LOOK = 64
 """Models that the best one of a group is compared with at first."""
 
+SEED = 0
+"""Of those orders, as each fit says that is made now."""
+
 SAME_DECIMALS = 9
 """Scores, and standard deviations, that agree to so many decimals are equal."""
 

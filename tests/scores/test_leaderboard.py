@@ -1,5 +1,7 @@
 """The order of models, and what stands beside it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -28,6 +30,15 @@ def test_the_level_of_the_intervals(scored):
     for level in (0.0, 1.0, 95):
         with pytest.raises(InputError, match=f"level {level}"):
             leaderboard(scored({"m": 0.0}), level=level)
+
+
+def test_the_orders_are_drawn_from_the_seed_that_the_fit_names(scored):
+    rng = np.random.default_rng(1)
+    found = scored({f"m{k:03d}": x for k, x in enumerate(rng.normal(size=150))}, sd=0.5)
+    named = replace(found, info={**found.info, "rank_seed": 7})
+    pd.testing.assert_frame_equal(leaderboard(named), leaderboard(found, seed=7))
+    assert not leaderboard(named).equals(leaderboard(named, seed=0))
+    pd.testing.assert_frame_equal(leaderboard(found), leaderboard(named, seed=0))
 
 
 def test_equal_scores_share_a_rank(scored):
