@@ -20,7 +20,12 @@ from mtlirt.errors import InputError
 if TYPE_CHECKING:
     from distributed import Client
 
+FEW_MESSAGES = {"distributed.admin.low-level-log-length": 10}
+"""What each end of a connection goes by: of the last messages, with all that was sent in them, it
+keeps a log, of 1,000 by default."""
+
 OWN_SCHEDULER = {
+    **FEW_MESSAGES,
     "distributed.scheduler.work-stealing": False,
     "distributed.scheduler.allowed-failures": 10,
     "distributed.scheduler.no-workers-timeout": "5 minutes",
@@ -29,7 +34,7 @@ OWN_SCHEDULER = {
 """What a scheduler of ours is told: blocks stay where they are, workers may come and go, and one
 that is silent for a minute is given up, before another minute is over."""
 
-WHILE_IT_LIVES = {"distributed.deploy.lost-worker-timeout": "1000 days"}
+WHILE_IT_LIVES = {**FEW_MESSAGES, "distributed.deploy.lost-worker-timeout": "1000 days"}
 """What a cluster of this machine goes by: nannies put others in the place of lost workers.
 
 By default it would look some seconds after a loss, and end the nanny of a worker that is away just
@@ -130,7 +135,8 @@ def connected(address: str) -> Iterator[Client]:
 
     try:
         check_greeting(address)
-        client = Client(address, set_as_default=False)
+        with dask.config.set(FEW_MESSAGES):
+            client = Client(address, set_as_default=False)
     except OSError as error:
         raise ClusterError(f"cannot reach a scheduler at {address}: {error}") from error
     with client:
