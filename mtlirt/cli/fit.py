@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from mtlirt.cli.refit import print_refit
+from mtlirt.cli.report import check_report, report_of
 from mtlirt.cli.stderr import fit_progress
 
 
@@ -123,6 +125,14 @@ def fit(
             "(marginal, separate).",
         ),
     ] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also write the report, as `mtlirt report` would: a name in .html.",
+            show_default=False,
+        ),
+    ] = None,
     top: Annotated[int, typer.Option(min=1, help="Models to print.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -131,6 +141,8 @@ def fit(
     from mtlirt.engine.options import PENALTIES, FitOptions
     from mtlirt.jobs.refit import refit
 
+    if report is not None:
+        check_report(report)
     options = FitOptions(
         estimator=estimator,
         rank="auto" if rank == "auto" else _factors(rank),
@@ -158,6 +170,10 @@ def fit(
             deweight_clones,
         )
     print_refit(done, top, as_json)
+    if report is not None:
+        told = report_of(f"{snapshots}@{done.version}", report)
+        if not as_json:
+            print(told)
 
 
 def _factors(rank: str) -> int:

@@ -39,19 +39,33 @@ def report(
     ] = False,
 ) -> None:
     """Write the report of a snapshot: one HTML file to open in a browser."""
-    from mtlirt.report.write import ENDINGS, write_report
-    from mtlirt.snapshots.history import describe
-    from mtlirt.snapshots.load import load
+    check_report(out, overwrite)
+    print(report_of(snapshot, out, responses, overwrite))
+
+
+def check_report(out: Path, overwrite: bool = False) -> None:
+    """Refuse a place that no report can be written to, before any work is done for it."""
+    from mtlirt.report.write import ENDINGS
     from mtlirt.storage.outfile import check_free
-    from mtlirt.storage.url import split_version
 
     check_free(out, ENDINGS, overwrite)
+
+
+def report_of(
+    snapshot: str, out: Path, responses: str | None = None, overwrite: bool = False
+) -> str:
+    """Write the report of a snapshot, with what is found in responses; says what was written."""
+    from mtlirt.report.write import write_report
+    from mtlirt.snapshots.history import describe
+    from mtlirt.snapshots.load import load
+    from mtlirt.storage.url import split_version
+
     details = describe(snapshot)
     version = details.summary.version
     fitted = load(split_version(snapshot)[0], version)
     findings = None if responses is None else findings_in(fitted, responses)
     write_report(fitted, out, details=details, findings=findings, overwrite=overwrite)
-    print(f"wrote {out}: version {version} in {out.stat().st_size / 1e6:,.1f} MB")
+    return f"wrote {out}: version {version} in {out.stat().st_size / 1e6:,.1f} MB"
 
 
 def findings_in(fitted: Fit, store: str) -> pd.DataFrame:

@@ -152,8 +152,8 @@ def diagnose(
     Memory: the responses if they take no more than 256 MiB, else strips of them that are read
     three times and for every pair of blocks; models x points numbers; and a few hundred MB.
     """
-    _check_share("rate", rate, 0.5)
-    _check_share("copied", copied, 1.0)
+    check_share("rate", rate, 0.5)
+    check_share("copied", copied, 1.0)
     if not isinstance(responses, Responses):
         responses = from_arrays(responses)
     fit.check_posterior("diagnostics")
@@ -173,7 +173,8 @@ def diagnose(
     )
 
 
-def _check_share(what: str, value: object, most: float) -> None:
+def check_share(what: str, value: object, most: float) -> None:
+    """Refuse what is no number above 0 and up to some other."""
     if not isinstance(value, Real) or not 0.0 < float(value) <= most:
         raise InputError(f"{what} {value!r} is not a number above 0 and up to {most:g}")
 

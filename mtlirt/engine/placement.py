@@ -418,6 +418,7 @@ def check_fittable(domains: list[PlacedDomain]) -> None:
         takers = int((domain.taker_weights > 0.0).sum())
         if takers < 2:
             raise InputError(
-                f"domain {domain.name!r} has responses of {takers} models, a fit needs 2; "
+                f"domain {domain.name!r} has responses of {takers} models"
+                f"{'' if domain.weights is None else ' whose weight is above 0'}, a fit needs 2; "
                 "leave the domain out or add models"
             )

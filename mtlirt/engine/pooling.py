@@ -57,10 +57,11 @@ STRUCTURE = 1.1
 """Where residuals have no larger `SecondDimension.ratio`, one trait explains a domain's responses,
 and its own could not do better."""
 
-SEVERAL, LEEWAY = 0.065, 4.0
+SEVERAL, LEEWAY, FEWNESS = 0.065, 7.1, 1.25
 """Where they have a larger `SecondDimension.correlation`, the items measure several traits, and
 whether a few items follow the other domains is an accident: `EDGE` is less by `LEEWAY` over the
-number of items, so that of ten the own trait may also gain less than the borrowing one."""
+number of items to the power `FEWNESS`, so that of ten the own trait may also gain a third less than
+the borrowing one, of thirty hardly less."""
 
 COHERENT = 0.7
 """Elsewhere the slopes along the own trait must agree in sign, their sum being more than this share
@@ -205,7 +206,7 @@ def better_alone(
         How many the domain has that tell models apart.
     """
     torn = (correlation > SEVERAL) & (unit >= np.log(TRUSTED))
-    leaning = (EDGE - LEEWAY / np.maximum(items, 1)) * own
+    leaning = (EDGE - LEEWAY / np.maximum(items, 1) ** FEWNESS) * own
     margin = np.where(torn, leaning, np.maximum(unit, EDGE * own))
     meant = torn | (coherence > COHERENT)
     return np.asarray((own - together > margin) & (own > SUPPORT * unit) & meant)

@@ -13,6 +13,9 @@ SETTLED = 1e-13
 LEAST_SINE = 1e-9
 """Below this sine a trait counts as the median itself."""
 
+SAME = 1e-9
+"""Sums of sines that differ by less are equal."""
+
 
 class SineMedian(NamedTuple):
     """A general trait and how it stands to the domains' traits.
@@ -65,9 +68,9 @@ def sine_median(traits: Float, strengths: Float | None = None) -> SineMedian:
     gram = unit.T @ unit
     _, vectors = np.linalg.eigh(gram)
     kinks = np.eye(len(gram))
-    first = int(np.argmin(sines(gram) @ strength))
+    first = first_least(sines(gram) @ strength)
     tried = [kinks[first], *(_descended(gram, strength, v) for v in (vectors[:, -1], kinks[first]))]
-    found = min(tried, key=lambda mix: float(strength @ sines(gram @ mix)))
+    found = tried[first_least(np.array([strength @ sines(gram @ mix) for mix in tried]))]
     if (gram @ found).sum() < 0.0:
         found = -found
     general = unit @ found
@@ -75,6 +78,11 @@ def sine_median(traits: Float, strengths: Float | None = None) -> SineMedian:
     weights[there] = scale * found / length[there]
     cosines[there] = gram @ found
     return SineMedian(scale * general, weights, cosines)
+
+
+def first_least(costs: Float) -> int:
+    """The first of the costs that are least: of two domains either trait is the median."""
+    return int(np.flatnonzero(costs <= costs.min() + SAME)[0])
 
 
 def _descended(gram: Float, strength: Float, mix: Float) -> Float:

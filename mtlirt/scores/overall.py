@@ -94,7 +94,7 @@ def overall_scores(
     data = (models["answered"] > 0).to_numpy()
     return Defined(
         pd.Series(np.where(data, mean, np.nan), models.index),
-        pd.Series(np.where(data, np.sqrt(variance), np.nan), models.index),
+        pd.Series(np.where(data, np.sqrt(np.maximum(variance, 0.0)), np.nan), models.index),
     )
 
 

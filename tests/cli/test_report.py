@@ -21,6 +21,20 @@ def test_a_snapshot_becomes_a_page(snapshots, tmp_path, capsys):
     assert list(tmp_path.iterdir()) == [out]
 
 
+def test_a_fit_writes_it_too(store, tmp_path, capsys):
+    one, other, place = tmp_path / "one.html", tmp_path / "two.html", str(tmp_path / "snapshots")
+    options = ["--snapshots", place, "--max-rounds", "3", "--threads", "1"]
+    assert run(["fit", store, *options, "--report", str(one)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith(f"wrote {one}: version 1 in ")
+    assert run(["report", place, "--out", str(other)]) == 0
+    assert one.read_bytes() == other.read_bytes()
+    assert run(["fit", store, *options, "--report", str(one)]) == 2
+    assert "one.html" in capsys.readouterr().err
+    assert run(["fit", store, *options, "--report", "page.txt"]) == 2
+    assert run(["snapshots", "list", place]) == 0
+    assert "2" not in capsys.readouterr().out.splitlines()[-1].split()[0]
+
+
 def test_what_is_found_in_the_responses_is_shown(snapshots, store, tmp_path):
     out = tmp_path / "r.html"
     assert run(["report", f"{snapshots}@1", "--out", str(out), "--responses", store]) == 0

@@ -355,8 +355,8 @@ def shortfall(blocks, items, splits):
         (94.0, 100.0, 0.07, 1.0, 10, True),  # the items measure several traits
         (132.0, 100.0, 0.09, 1.0, 10, True),
         (133.0, 100.0, 0.09, 1.0, 10, False),  # beyond 32.5 %
-        (105.0, 100.0, 0.09, 1.0, 30, True),
-        (106.0, 100.0, 0.09, 1.0, 30, False),
+        (102.0, 100.0, 0.09, 1.0, 30, True),
+        (103.0, 100.0, 0.09, 1.0, 30, False),
         (94.0, 100.0, 0.09, 1.0, 300, False),
         (0.0, 48.0, 0.0, 1.0, 10, False),  # less than 7 log(models) over no trait
         (0.0, 49.0, 0.0, 1.0, 10, True),

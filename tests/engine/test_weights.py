@@ -132,6 +132,36 @@ def test_clones_of_one_model_count_as_one(missing, rank):
     assert len(places.drop_duplicates()) == 1
 
 
+@pytest.mark.parametrize(("models", "items"), [(400, 8), (400, 16), (1000, 20)])
+def test_models_that_agree_by_chance_are_no_clones(models, items):
+    rng = np.random.default_rng(1)
+    trait, slope = rng.normal(size=models), rng.lognormal(0.0, 0.3, items)
+    chance = 1.0 / (1.0 + np.exp(-(np.outer(trait, slope) + rng.normal(size=items))))
+    values = {"short": (rng.random(chance.shape) < chance).astype(np.int8)}
+    assert len(np.unique(values["short"], axis=0)) < models
+    responses = as_responses(values)
+    assert (deweight_clones(fit(responses), responses).models["weight"] == 1.0).all()
+
+
+def test_a_group_shares_the_largest_weight_of_its_models():
+    rng = np.random.default_rng(3)
+    values = drawn(rng, 40)
+    rows = np.r_[np.arange(40), np.full(4, 7)]
+    weights = np.r_[np.ones(40), [0.0, 0.0, 3.0, 1.0]]
+    responses = as_responses({name: part[rows] for name, part in values.items()}, weights)
+    found = deweight_clones(fit(responses), responses).models["weight"].to_numpy()
+    np.testing.assert_allclose(found[[7, 40, 41, 42, 43]], 3.0 / 5.0)
+    assert found.sum() == pytest.approx(39 + 3)
+
+
+@pytest.mark.parametrize("copied", [0, -1, 1.5, np.nan, None, "x"])
+def test_what_makes_copies_is_checked(copied):
+    responses = as_responses(drawn(np.random.default_rng(1), 20))
+    found = fit(responses, max_rounds=1)
+    with pytest.raises(InputError, match=r"copied .* is not a number above 0 and up to 1"):
+        deweight_clones(found, responses, copied=copied)
+
+
 def test_models_of_weight_0_are_scored_alone():
     rng = np.random.default_rng(8)
     values = drawn(rng, 80, 0.2)
@@ -174,7 +204,7 @@ def test_bad_weights_are_refused(weight):
 
 def test_too_few_models_that_count_are_refused():
     responses = as_responses(drawn(np.random.default_rng(1), 10), [1.0] + [0.0] * 9)
-    with pytest.raises(InputError, match="'algebra' has responses of 1 models"):
+    with pytest.raises(InputError, match="'algebra' has responses of 1 models whose weight is"):
         fit(responses)
 
 
