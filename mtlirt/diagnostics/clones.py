@@ -53,8 +53,8 @@ def deweight_clones(fit: Fit, responses: Responses, *, copied: float = COPIED) -
     Notes
     -----
     Groups as in `Diagnostics.clones`, but exact copies are clones only where chance does not
-    explain them: that any two models of their level agree on all the items, prod (p^2 + (1 -
-    p)^2) with p the share of right answers, times the number of pairs of models, is at most `RATE`. Near copies
+    explain them: that any two models of their level agree on all items, prod (p^2 + (1 - p)^2)
+    with p the share of right answers, times the number of pairs, is at most `RATE`. Near copies
     are found at the traits and items of the fit; where they are many (a fifth of the models, say)
     the fit takes them for what is common, and they are not. Costs three passes over the responses,
     and models^2 x items x 3 multiplications.
