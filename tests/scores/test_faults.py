@@ -152,7 +152,7 @@ def test_what_is_no_level_is_refused(small, level):
         ({"weights": {"a": "1", "b": 1}}, "weight '1' of 'a' is not a number"),
         ({"weights": {"a": None, "b": 1}}, "weight None of 'a' is not a number"),
         ({"seed": -1}, "seed -1 is not a whole number"),
-        ({"seed": None}, "seed None is not a whole number"),
+        ({"seed": "1"}, "seed '1' is not a whole number"),
         ({"seed": 1.5}, "seed 1.5 is not a whole number"),
     ],
 )
