@@ -26,7 +26,7 @@ from mtlirt.irt.items import ItemStatistics, added_statistics
 from mtlirt.irt.kernels import Float
 from mtlirt.responses.matrix import Responses
 
-FOLD_TOLERANCE = 10.0
+FOLD_TOLERANCE = 100.0
 """The fits of folds end at so many times the tolerance of the last one."""
 
 
