@@ -10,7 +10,7 @@ import numpy as np
 from mtlirt.cluster.executor import Executor
 from mtlirt.engine.placement import PlacedDomain, grid_of, taken_domains
 from mtlirt.engine.scoring import TraitTable
-from mtlirt.engine.state import State
+from mtlirt.engine.state import State, slope_posteriors
 from mtlirt.engine.steps import run_steps
 from mtlirt.irt.curves import Grid
 from mtlirt.irt.kernels import Float, added
@@ -19,16 +19,13 @@ from mtlirt.irt.observed import (
     anchored_root,
     cell_uncertainty,
     observed_covariance,
+    slope_likelihood,
     trait_uncertainty,
 )
-from mtlirt.irt.slopes import SlopePosterior, SlopePrior, learn_slope_priors
+from mtlirt.irt.slopes import settled_slope_priors, widened
 
 STEP = 0.3
 """Distance of the grid points at which the traits are gathered, in standard deviations."""
-
-
-MATTERS = 0.02
-"""Relative change of the precision of a slope prior from which on covariances are found again."""
 
 
 def item_covariances(
@@ -45,31 +42,22 @@ def item_covariances(
 
     Notes
     -----
-    The slopes' priors were found with variances as if the traits were known. They are found again
-    with the ones that follow, which count where that makes a difference (`MATTERS`).
+    The slopes' priors were found as if the traits were known, and so come out somewhat narrow. How
+    far slopes spread is found again with what is known of them, and where that is more, the
+    covariances are widened.
     """
     here = executor.here
     gathered, grids = gathered_traits(executor, domains, traits)
     roots = here.gather(here.submit_all(anchored_root, [(part,) for part in gathered]))
-    known = state.items, state.information, gathered, roots, grids
-
-    def found(priors: Sequence[SlopePrior]) -> list[Float]:
-        columns = zip(*known, priors, state.held, strict=True)
-        return here.gather(here.submit_all(observed_covariance, list(columns)))
-
-    first = found(state.slope_priors)
+    known = state.items, state.information, gathered, roots, grids, state.slope_priors, state.held
+    first = here.gather(here.submit_all(observed_covariance, list(zip(*known, strict=True))))
     if all(prior.precision == 0.0 for prior in state.slope_priors):
         return first
-    posteriors = [
-        SlopePosterior(part.slope[~held], spread[~held, 0])
-        for part, held, spread in zip(state.items, state.held, first, strict=True)
-    ]
-    priors = learn_slope_priors(posteriors, state.slope_priors)
-    changes = [
-        abs(after.precision - before.precision) / before.precision
-        for before, after in zip(state.slope_priors, priors, strict=True)
-    ]
-    return found(priors) if max(changes) > MATTERS else first
+    observed = [spread[~held, 0] for spread, held in zip(first, state.held, strict=True)]
+    columns = zip(slope_posteriors(state), observed, state.slope_priors, strict=True)
+    told = [slope_likelihood(*each) for each in columns]
+    settled = settled_slope_priors(told, state.slope_priors)
+    return [widened(*each) for each in zip(first, state.slope_priors, settled, strict=True)]
 
 
 def gathered_traits(

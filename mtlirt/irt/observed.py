@@ -13,7 +13,7 @@ from mtlirt.irt.blocks import ResponseBlock
 from mtlirt.irt.curves import Grid, Items, log_guessing, logistic
 from mtlirt.irt.items import LIMIT
 from mtlirt.irt.kernels import Float, added
-from mtlirt.irt.slopes import MEAN_VARIANCE, SlopePrior
+from mtlirt.irt.slopes import MEAN_VARIANCE, SlopeLikelihood, SlopePosterior, SlopePrior
 
 STRIP = 2048
 """Items that are gone through at a time."""
@@ -217,6 +217,30 @@ def observed_covariance(
         entries[1:, part.lost] = 0.0
         out[some] = np.where(part.usable, entries, 0.0).T
     return out
+
+
+def slope_likelihood(slopes: SlopePosterior, observed: Float, prior: SlopePrior) -> SlopeLikelihood:
+    """What the responses tell of some slopes, the traits having to be found from them too.
+
+    Parameters
+    ----------
+    slopes
+        Posteriors as if the traits were known.
+    observed
+        Their variances by `observed_covariance`; 0 for those not identified, of which nothing is
+        told.
+
+    Notes
+    -----
+    At the posterior's mode the gradient of the log-likelihood is that of the prior, and its
+    curvature is what is observed, which is not less than 1 - `LARGEST_SHARE` of the complete.
+    """
+    told = (observed > 0.0) & (slopes.variance > 0.0)
+    complete = 1.0 / np.where(told, slopes.variance, 1.0) - prior.precision
+    information = 1.0 / np.where(told, observed, 1.0) - prior.precision
+    information = np.clip(information, (1.0 - LARGEST_SHARE) * complete, complete)
+    shift = information * slopes.mean + prior.precision * (slopes.mean - prior.mean)
+    return SlopeLikelihood(np.where(told, information, 0.0), np.where(told, shift, 0.0))
 
 
 class ItemErrors(NamedTuple):

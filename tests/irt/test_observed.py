@@ -16,9 +16,10 @@ from mtlirt.irt.observed import (
     kept_positive,
     observed_covariance,
     pull,
+    slope_likelihood,
     trait_uncertainty,
 )
-from mtlirt.irt.slopes import MEAN_VARIANCE, NO_PRIOR, SlopePrior
+from mtlirt.irt.slopes import MEAN_VARIANCE, NO_PRIOR, SlopePosterior, SlopePrior
 
 NODES = np.linspace(-6.0, 6.0, 121)
 PRIOR = np.exp(-0.5 * NODES**2) / np.exp(-0.5 * NODES**2).sum()
@@ -154,6 +155,24 @@ def test_no_direction_of_an_item_loses_more_than_the_limit(size):
         before = eigh(lost[k], complete[k], eigvals_only=True).max()
         after = eigh(complete[k] - left, complete[k], eigvals_only=True).max()
         assert after == pytest.approx(min(before, LARGEST_SHARE), rel=1e-9)
+
+
+def test_what_is_told_of_slopes_is_the_posterior_over_the_prior():
+    estimate, error, prior = np.array([0.4, 1.3, 2.0]), np.array([0.05, 0.2, 0.1]), (1.1, 12.0)
+    variance = 1 / (1 / error + prior[1])
+    mean = variance * (estimate / error + prior[1] * prior[0])
+    slopes = SlopePosterior(mean, variance)
+    known = slope_likelihood(slopes, variance, SlopePrior(*prior))
+    np.testing.assert_allclose(known, [1 / error, estimate / error], rtol=1e-9)
+    # the mode stays that of the posterior where less is known, up to the limit
+    for share in (0.7, 1 - LARGEST_SHARE, 0.1):
+        got = slope_likelihood(slopes, 1 / (share / error + prior[1]), SlopePrior(*prior))
+        np.testing.assert_allclose(got.information, max(share, 1 - LARGEST_SHARE) / error)
+        np.testing.assert_allclose(
+            (got.shift + prior[1] * prior[0]) / (got.information + prior[1]), mean, rtol=1e-9
+        )
+    nothing = slope_likelihood(slopes, np.zeros(3), SlopePrior(*prior))
+    np.testing.assert_array_equal(nothing, np.zeros((2, 3)))
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,16 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 from mtlirt.irt.slopes import (
-    DEFAULT_MEAN,
-    DEFAULT_VARIANCE,
+    DEFAULT,
     DEFAULT_WEIGHT,
     MEAN_VARIANCE,
     POOL_WEIGHT,
+    SlopeLikelihood,
     SlopePosterior,
     SlopePrior,
     learn_slope_priors,
+    settled_slope_priors,
+    widened,
 )
 
 START = SlopePrior(1.0, 1.0)
@@ -67,8 +69,8 @@ def test_the_priors_maximise_the_penalised_marginal_likelihood(sizes):
     # the pool as its documentation states it, from the slopes' posteriors
     mean, variance = (np.concatenate(column) for column in zip(*slopes, strict=True))
     pull = np.mean([1 / prior.precision for prior in priors]) / MEAN_VARIANCE
-    pool_mean = (mean.sum() + pull * DEFAULT_MEAN) / (len(mean) + pull)
-    squares = ((mean - pool_mean) ** 2 + variance).sum() + DEFAULT_WEIGHT * DEFAULT_VARIANCE
+    pool_mean = (mean.sum() + pull * DEFAULT.mean) / (len(mean) + pull)
+    squares = ((mean - pool_mean) ** 2 + variance).sum() + DEFAULT_WEIGHT / DEFAULT.precision
     pool_variance = squares / (len(mean) + DEFAULT_WEIGHT)
     for part, prior in zip(evidence, priors, strict=True):
         best = penalised(*part, pool_mean, pool_variance, POOL_WEIGHT)
@@ -104,3 +106,29 @@ def test_a_domain_without_informative_items_gets_the_pool():
     full, empty = settled(evidence)[0]
     assert abs(empty.mean - full.mean) < 0.02
     assert abs(empty.precision / full.precision - 1) < 0.1
+
+
+def test_how_slopes_spread_is_where_em_ends():
+    evidence = [drawn(60, 1.2, 0.3, 0.05, 8), drawn(25, 0.7, 0.2, 0.05, 9)]
+    told = [SlopeLikelihood(1 / error, estimate / error) for estimate, error in evidence]
+    used = [SlopePrior(1.0, 20.0), SlopePrior(1.4, 30.0)]
+    priors, default = used, SlopePrior(1.2, 24.0)  # the average mean and variance
+    for _ in range(2000):
+        slopes = [posterior(*part, prior) for part, prior in zip(evidence, priors, strict=True)]
+        priors = learn_slope_priors(slopes, priors, default)
+    np.testing.assert_allclose(settled_slope_priors(told, used), priors, rtol=1e-2)
+
+
+def test_errors_under_too_narrow_a_prior_are_those_of_simulated_slopes():
+    rng = np.random.default_rng(11)
+    information = np.array([[6.0, 1.5], [1.5, 9.0]])
+    used, spread = SlopePrior(1.0, 20.0), SlopePrior(1.0, 4.0)
+    inverse = np.linalg.inv(information + np.diag([used.precision, 0.0]))
+    entries = np.array([[inverse[0, 0], inverse[0, 1], inverse[1, 1]]])
+    ((aa, ad, dd),) = widened(entries, used, spread)
+    truth = rng.normal([spread.mean, 0.3], [spread.precision**-0.5, 1.0], (400_000, 2))
+    noise = rng.multivariate_normal([0, 0], information, len(truth))
+    told = truth @ information + noise + np.array([used.precision * used.mean, 0.0])
+    error = told @ inverse - truth
+    np.testing.assert_allclose([[aa, ad], [ad, dd]], np.cov(error.T), rtol=0.02, atol=0.001)
+    np.testing.assert_array_equal(widened(entries, spread, used), entries)
