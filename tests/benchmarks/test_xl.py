@@ -10,6 +10,8 @@ import psutil
 import pytest
 from dask.base import compute
 
+from mtlirt.cluster.launch import local_cluster
+from mtlirt.engine.fit import fit
 from mtlirt.responses.store import open_responses, write_responses
 from mtlirt.simulate.designs import numbered_design
 from mtlirt.simulate.generate import simulate
@@ -18,6 +20,7 @@ from mtlirt.studies.floor import floor_seconds
 
 MODELS, DOMAINS, ITEMS, RANK = 20_000, 50, 1000, 2
 THREADS = 2
+TURNS = 3
 GIBIBYTE = 2**30
 
 LIMIT = 2**28
@@ -72,3 +75,30 @@ def test_fit_of_a_billion_responses(benchmark, request, table, alone, estimator,
         floor_seconds=f"{floor:.3f}",
         plain_reads=f"{found['seconds'] / floor:,.0f}",
     )
+
+
+def test_workers_at_a_billion_responses(benchmark, table, xl, floor):
+    """Fits take turns, the start of the clusters and the first fit of each excluded."""
+    if psutil.virtual_memory().available < 8 * GIBIBYTE:
+        pytest.skip("less than 8 GiB of memory are free")
+    responses = open_responses(xl)
+    seconds = {1: [], 2: []}
+    with local_cluster(1, 1) as one, local_cluster(2, 1) as two:
+
+        def take_turns():
+            for workers, client in ((1, one), (2, two)):
+                began = time.perf_counter()
+                fit(responses, rank=RANK, client=client, threads=THREADS)
+                seconds[workers].append(time.perf_counter() - began)
+
+        benchmark.pedantic(take_turns, rounds=TURNS, warmup_rounds=1)
+    best = {workers: min(turns[1:]) for workers, turns in seconds.items()}
+    for workers, fastest in best.items():
+        table(
+            "A fit of XL on worker processes of 1 thread, in memory",
+            workers=workers,
+            best_seconds=f"{fastest:.1f}",
+            times_as_fast_as_one=f"{best[1] / fastest:.2f}",
+            floor_seconds=f"{floor:.3f}",
+            plain_reads=f"{fastest / floor:,.0f}",
+        )
