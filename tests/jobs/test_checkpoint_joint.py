@@ -123,7 +123,7 @@ def test_from_every_checkpoint_it_goes_on_to_the_same_bytes(store, tmp_path, est
 
 def test_a_killed_process_is_gone_on_with_by_another(store, tmp_path, capfd):
     """Killed with one fold ahead of the others."""
-    options = ["--estimator", "joint", "--penalties", ".1,.3", "--folds", "2", "--threads", "1"]
+    options = ["--estimator", "joint", "--penalties", ".05,1", "--folds", "2", "--threads", "1"]
     plain, snapshots = str(tmp_path / "plain"), str(tmp_path / "snapshots")
     script = (
         "import os, signal, sys\n"
@@ -131,9 +131,9 @@ def test_a_killed_process_is_gone_on_with_by_another(store, tmp_path, capfd):
         "from mtlirt.engine.options import FitOptions\n"
         "from mtlirt.jobs.refit import refit\n"
         "def listener(event):\n"
-        "    if event.penalty == 0.3:\n"
+        "    if event.penalty == 1.0:\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
-        "options = FitOptions(estimator='joint', penalties=(0.1, 0.3), folds=2)\n"
+        "options = FitOptions(estimator='joint', penalties=(0.05, 1.0), folds=2)\n"
         "refit(sys.argv[1], sys.argv[2], options, ClusterOptions(threads=1), listener)\n"
     )
     killed = subprocess.run([sys.executable, "-c", script, store, snapshots], check=False)
@@ -144,8 +144,8 @@ def test_a_killed_process_is_gone_on_with_by_another(store, tmp_path, capfd):
     assert run(["fit", store, "--snapshots", snapshots, *options, "--resume"]) == 0
     first, *told = capfd.readouterr().err.splitlines()
     assert first == "going on before round 1"
-    assert sum("penalty 0.3" in line for line in told) == 2
-    assert not any("penalty 0.1" in line for line in told)
+    assert sum("penalty 1," in line for line in told) == 2
+    assert not any("penalty 0.05," in line for line in told)
     assert digests(snapshots) == digests(plain)
 
 
