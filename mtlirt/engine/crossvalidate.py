@@ -104,7 +104,7 @@ def cross_validate(
     kept
         Where to go on, if at all.
     keep
-        Called each time that the fits of all folds at one C more are done.
+        Called once all folds have their starts, and each time that all have another C behind them.
 
     Raises
     ------

@@ -37,10 +37,10 @@ START_TOLERANCE = 0.1
 """Of the domains' own fits that a fit at any C starts from."""
 
 STAGES = ("local", "global", "fit", "again")
-"""The starts of the fit at C, that fit, and the one from the other start where it went astray."""
+"""Two starts, the fit at C, and that from the other start where it ended above it."""
 
 KEPT_ROUNDS = 5
-"""A round may be short beside what keeping it takes."""
+"""Rounds from one time that they are kept to the next: one may be as short as that takes."""
 
 CONVENTION = (
     "P(correct) = sigma(slope * trait + intercept), no 1.702, or with a guessing floor guessing + "
@@ -210,7 +210,7 @@ class Stages:
         return run_alternations(self.executor, [rounds])[0]
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """All of it as arrays; ``history`` is of those rounds that the fit is told by."""
+        """Where all stages stand, as arrays; ``history`` is that of the fit at C."""
         told = self.standing.get("again", self.standing.get("fit"))
         history = history_array(told.history if told else ())
         return {**standing_arrays(self.standing), "history": history}
