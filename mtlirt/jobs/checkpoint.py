@@ -25,8 +25,8 @@ FILE = "progress"
 DIGEST = sha256().digest_size
 
 WHERE = ("threads", "memory_limit")
-"""Options that do not change where a fit is going. Nor does ``max_rounds``, unless the fit starts
-from other fits, which have as many rounds."""
+"""Options that do not change where a fit is going. Nor does ``max_rounds`` of `HIERARCHICAL` ones;
+others start from fits that it ends."""
 
 
 @dataclass(frozen=True)
