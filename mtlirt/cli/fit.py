@@ -96,10 +96,7 @@ def fit(
     ] = None,
     resume: Annotated[
         bool,
-        typer.Option(
-            "--resume",
-            help="Go on where an earlier run of this fit was broken off (marginal, separate).",
-        ),
+        typer.Option("--resume", help="Go on where an earlier run of this fit was broken off."),
     ] = False,
     warm_start: Annotated[
         bool,

@@ -36,8 +36,9 @@ def progress_line(event: Event) -> str:
     from mtlirt.engine.events import PathEvent, ResumeEvent
 
     if isinstance(event, ResumeEvent):
-        done = f"going on after round {event.rounds}"
-        return done if event.rounds else "nothing to go on with: beginning anew"
+        if event.rounds is None:
+            return "nothing to go on with: beginning anew"
+        return f"going on after round {event.rounds}" if event.rounds else "going on before round 1"
     if isinstance(event, PathEvent):
         return f"fold {event.fold}: penalty {event.penalty:g}, held-out loss {event.loss:.5f}"
     return f"round {event.number}: change {event.change:.1e}, objective {event.objective:,.2f}"

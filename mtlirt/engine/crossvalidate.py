@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from pandas.util import hash_array
 
 from mtlirt.cluster.executor import Executor
-from mtlirt.engine.events import Listener, PathEvent, silent
+from mtlirt.engine.events import Listener, PathEvent
 from mtlirt.engine.joint import joint_rounds
 from mtlirt.engine.joint_domain import GRID, Candidate, JointTask, statistics_at
 from mtlirt.engine.joint_problem import JointProblem, JointState, first_state, joint_problem
+from mtlirt.engine.joint_progress import (
+    FoldProgress,
+    JointProgress,
+    standing_arrays,
+    standing_from,
+)
 from mtlirt.engine.lockstep import Alternation, Result, Steps, run_alternations
 from mtlirt.engine.placement import PlacedDomain, grid_of, item_totals
+from mtlirt.engine.progress import Arrays, Keep
 from mtlirt.errors import InputError
 from mtlirt.irt.blocks import BlockCounts, count_block
 from mtlirt.irt.box import item_losses
@@ -36,16 +45,39 @@ class Path:
 
     Attributes
     ----------
-    table
-        Index penalty (C); ``loss``: mean over domains of the held-out mean negative
-        log-likelihood of a cell; ``loss_se``: standard error of its mean over folds; ``fused``:
-        mean number of domains fused to the general trait; ``chosen``.
-    penalty
-        The chosen one: of least loss, the smaller of equals.
+    penalties
+        C, ascending.
+    losses, fused
+        Mean over domains of the held-out mean negative log-likelihood of a cell, and number of
+        domains fused to the general trait; shape (folds, penalties).
     """
 
-    table: pd.DataFrame
-    penalty: float
+    penalties: Sequence[float]
+    losses: Float
+    fused: npt.NDArray[np.int64]
+
+    @property
+    def penalty(self) -> float:
+        """The chosen one: of least loss, the smaller of equals."""
+        return float(self.penalties[int(np.argmin(self.losses.mean(axis=0)))])
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """`Fit.path`: means over folds, and the standard error of that of losses, by C."""
+        index = pd.Index(self.penalties, name="penalty", dtype=np.float64)
+        return pd.DataFrame(
+            {
+                "loss": self.losses.mean(axis=0),
+                "loss_se": self.losses.std(axis=0, ddof=1) / np.sqrt(len(self.losses)),
+                "fused": self.fused.mean(axis=0),
+                "chosen": index == self.penalty,
+            },
+            index=index,
+        )
+
+    def arrays(self) -> dict[str, npt.NDArray[np.generic]]:
+        """What the folds came to, by name."""
+        return {"losses": self.losses, "fused": self.fused}
 
 
 def cross_validate(
@@ -57,6 +89,8 @@ def cross_validate(
     tolerance: float,
     max_rounds: int,
     listener: Listener,
+    kept: Arrays,
+    keep: Keep,
 ) -> Path:
     """Choose C by cross-validation over cells (arXiv 2610.05613).
 
@@ -65,41 +99,62 @@ def cross_validate(
     one before. Loss is divided by the training cells a model, and lambda is that of the full fit.
     Memory: a byte a cell beside the responses, and copies of the blocks in work.
 
+    Parameters
+    ----------
+    kept
+        Where to go on, if at all.
+    keep
+        Called once all folds have their starts, and each time that all have another C behind them.
+
     Raises
     ------
     InputError
         If no domain has as many items as there are folds, or a fold holds out, or leaves, nothing
         to tell models apart by.
     """
+    path = sorted(penalties)
+    if "losses" in kept:
+        return Path(path, kept["losses"], kept["fused"])
     longest = max(len(domain.cells) for domain in problem.domains)
     if folds > longest:
         raise InputError(f"folds {folds}: no domain has as many items, the longest has {longest}")
     labels = deal(executor, responses, problem.domains, folds)
+    names = [f"fold{fold}" for fold in range(folds)]
+    standing = standing_from(FoldProgress, kept, names, problem.domains)
+
+    def done() -> int:
+        return min(len(standing[name].losses) if name in standing else -1 for name in names)
+
+    def keep_fold(name: str, progress: FoldProgress) -> None:
+        before = done()
+        standing[name] = progress
+        if done() > before:
+            keep(standing_arrays(standing))
+
     paths = [
-        fold_path(problem, labels, fold, sorted(penalties), tolerance, max_rounds, listener)
-        for fold in range(folds)
+        fold_path(
+            problem,
+            labels,
+            fold,
+            path,
+            tolerance,
+            max_rounds,
+            listener,
+            standing.get(name),
+            partial(keep_fold, name),
+        )
+        for fold, name in enumerate(names)
     ]
     found = run_alternations(executor, paths)
-    losses = np.stack([losses for losses, _ in found])
-    fused = np.stack([fused for _, fused in found])
+    losses = np.array([fold.losses for fold in found])
+    fused = np.array([fold.fused for fold in found])
     if not np.isfinite(losses).all():
         fold = int(np.flatnonzero(~np.isfinite(losses).all(axis=1))[0])
         raise InputError(
             f"fold {fold + 1} of cross-validation holds out no items that tell models apart; ask "
             "for fewer folds, or give a penalty"
         )
-    mean = losses.mean(axis=0)
-    chosen = int(np.argmin(mean))
-    table = pd.DataFrame(
-        {
-            "loss": mean,
-            "loss_se": losses.std(axis=0, ddof=1) / np.sqrt(folds),
-            "fused": fused.mean(axis=0),
-            "chosen": np.arange(len(mean)) == chosen,
-        },
-        index=pd.Index(sorted(penalties), name="penalty", dtype=np.float64),
-    )
-    return Path(table, float(table.index[chosen]))
+    return Path(path, losses, fused)
 
 
 def deal(
@@ -127,22 +182,34 @@ def fold_path(
     tolerance: float,
     max_rounds: int,
     listener: Listener,
-) -> Alternation[tuple[Float, Float]]:
-    """Held-out losses of one fold at every C, and the numbers of fused domains."""
+    progress: FoldProgress | None,
+    keep: Callable[[FoldProgress], None],
+) -> Alternation[FoldProgress]:
+    """Held-out losses of one fold at every C, and the numbers of fused domains.
+
+    Parameters
+    ----------
+    progress
+        Where to go on; None begins.
+    keep
+        Called before the first C, and after each.
+    """
 
     def fitted(state: JointState, penalty: float) -> Alternation[JointState]:
-        rounds = joint_rounds(
-            problem, state, penalty, FOLD_TOLERANCE * tolerance, max_rounds, silent
-        )
-        return trained(rounds, problem, labels, fold)
+        begin = JointProgress.of(state)
+        rounds = joint_rounds(problem, begin, penalty, FOLD_TOLERANCE * tolerance, max_rounds)
+        ended = yield from trained(rounds, problem, labels, fold)
+        return ended.last
 
     problem = yield from training_problem(full, labels, fold)
-    state = yield from fitted(first_state(problem), 0.0)
-    one_for_all = yield from fitted(state, np.inf)
-    losses: list[float] = []
-    fused: list[int] = []
-    for penalty in penalties:
-        if penalty > 0.0 and not (fused and fused[-1] == len(full.tasks)):
+    if progress is None:
+        local = yield from fitted(first_state(problem), 0.0)
+        one_for_all = yield from fitted(local, np.inf)
+        progress = FoldProgress(local, replace(one_for_all, own=(None,) * len(full.tasks)))
+        keep(progress)
+    for penalty in penalties[len(progress.losses) :]:
+        state, one_for_all = progress.state, progress.one_for_all
+        if penalty > 0.0 and progress.fused[-1:] != (len(full.tasks),):
             state = yield from fitted(state, penalty)
             if state.objective > one_for_all.objective:
                 state = replace(one_for_all, own=state.own)
@@ -152,10 +219,16 @@ def fold_path(
             for t, (task, candidate) in enumerate(zip(problem.tasks, state.chosen, strict=True))
         ]
         found: list[float] = yield Steps(in_fold, full.domains, calls)
-        losses.append(float(np.mean(found)))
-        fused.append(int(state.fused.sum()))
-        listener(PathEvent(fold + 1, penalty, losses[-1]))
-    return np.array(losses), np.array(fused, dtype=np.float64)
+        loss = float(np.mean(found))
+        progress = FoldProgress(
+            state,
+            one_for_all,
+            (*progress.losses, loss),
+            (*progress.fused, int(state.fused.sum())),
+        )
+        listener(PathEvent(fold + 1, penalty, loss))
+        keep(progress)
+    return progress
 
 
 def trained(

@@ -68,10 +68,10 @@ class ResumeEvent:
     Attributes
     ----------
     rounds
-        That were done; 0 where there was none to go on with.
+        That were done; None where there was nothing to go on with.
     """
 
-    rounds: int
+    rounds: int | None
 
 
 RoundListener = Callable[[RoundEvent], None]

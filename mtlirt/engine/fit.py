@@ -167,7 +167,9 @@ def fit_by(
     kept
         Where to go on, as an earlier run of the same fit had it kept.
     keep
-        Called after every round of estimators `marginal` and `separate`.
+        Called after every round of estimators `marginal` and `separate`; of others after every
+        few, and in cross-validation when all folds have another penalty behind them. Never of
+        `accuracy`.
     """
     if not isinstance(responses, Responses):
         responses = from_arrays(responses)
@@ -191,7 +193,7 @@ def fit_by(
             return found if anchor is None else anchored(found, anchor, linking)
         from mtlirt.engine.joint_fit import joint_fit  # it needs much that others do not
 
-        return joint_fit(executor, responses, domains, options, listener)
+        return joint_fit(executor, responses, domains, options, listener, kept, keep)
 
 
 def check_earlier(earlier: Fit, options: FitOptions) -> None:

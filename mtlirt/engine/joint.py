@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from mtlirt.engine.acceleration import Anderson
-from mtlirt.engine.events import RoundEvent, RoundListener
+from mtlirt.engine.events import RoundEvent
 from mtlirt.engine.joint_domain import (
     GRID,
     Candidate,
@@ -20,6 +20,7 @@ from mtlirt.engine.joint_domain import (
     trait_newton,
 )
 from mtlirt.engine.joint_problem import WIDEST, JointProblem, JointState
+from mtlirt.engine.joint_progress import JointProgress
 from mtlirt.engine.lockstep import Alternation, Steps
 from mtlirt.irt.interpolation import TraitCurves, window_at, window_values
 from mtlirt.irt.kernels import Float
@@ -36,55 +37,60 @@ COLLAPSED = 1e-5
 """A trait of a domain's own at a smaller sine from the general one counts as fused to it."""
 
 
+def unheard(progress: JointProgress) -> None:
+    """Do nothing after a round."""
+
+
 def joint_rounds(
     problem: JointProblem,
-    state: JointState,
+    progress: JointProgress,
     penalty: float,
     tolerance: float,
     max_rounds: int,
-    listener: RoundListener,
-) -> Alternation[JointState]:
-    """Alternate domain steps and general trait, from some state on; the objective never rises.
+    hear: Callable[[JointProgress], None] = unheard,
+) -> Alternation[JointProgress]:
+    """Alternate domain steps and general trait; the objective never rises.
 
     Parameters
     ----------
+    progress
+        Where to begin or go on.
     penalty
         C. At 0 every domain is by itself and the general trait is their sine median (`local`); at
         infinity one trait serves all (`global`).
     tolerance
         The alternation ends when `STILL_ROUNDS` lower the objective by less than `STILL` of it.
+    hear
+        Called after every round.
 
     Returns
     -------
-    JointState
-        That of the last round.
+    JointProgress
+        After the last round: what it came to is the fit.
     """
-    memory = Anderson()
-    last = plain = state  # of the last round, and where it goes without acceleration
-    number = still = 0
-    while number < max_rounds:
+    while not progress.converged and len(progress.history) < max_rounds:
         began = time.perf_counter()
-        calls = domain_calls(problem, state, penalty, number == 0)
+        state, last, number = progress.state, progress.last, len(progress.history) + 1
+        calls = domain_calls(problem, state, penalty, number == 1)
         updates: list[JointUpdate] = yield Steps(joint_step, problem.domains, calls)
         between = time.perf_counter()
         after = settled(problem, penalty, updates, state)
-        gain = last.objective - after.objective if number else np.inf
-        if gain < 0.0 and state is not plain:
-            memory.forget()
-            state = plain
+        gain = last.objective - after.objective if number > 1 else np.inf
+        if gain < 0.0 and state is not progress.plain:
+            progress = replace(progress, state=progress.plain, memory=Anderson())
             continue
         if gain < 0.0:  # by the error of interpolation: nothing is left to gain
             after = last
-        number += 1
-        still = still + 1 if gain <= STILL * tolerance * after.objective else 0
+        still = progress.still + 1 if gain <= STILL * tolerance * after.objective else 0
         done = still >= STILL_ROUNDS
         change = largest_move(last, after)
+        plain = moved = after
+        memory = Anderson()
         if not done:
             plain = moved_on(problem, penalty, updates, state, after)
-            if not np.array_equal(after.fused, last.fused):
-                memory.forget()
-            state = accelerated(memory, state, plain)
-        last = after
+            if np.array_equal(after.fused, last.fused):
+                memory = progress.memory.copy()
+            moved = accelerated(memory, state, plain)
         event = RoundEvent(
             number,
             after.objective,
@@ -95,12 +101,13 @@ def joint_rounds(
             time.perf_counter() - between,
             done,
         )
-        listener(event)
-        if done:
-            break
+        progress = JointProgress(moved, plain, after, memory, still, (*progress.history, event))
+        hear(progress)
     if penalty == 0.0:
-        return replace(last, general=sine_median(own_traits(last), problem.scales).general)
-    return last
+        last = progress.last
+        general = sine_median(own_traits(last), problem.scales).general
+        return replace(progress, last=replace(last, general=general))
+    return progress
 
 
 def moved_on(

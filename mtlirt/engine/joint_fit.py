@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,13 @@ from mtlirt.engine.joint_problem import (
     first_state,
     joint_problem,
 )
+from mtlirt.engine.joint_progress import JointProgress, standing_arrays, standing_from
 from mtlirt.engine.linked import model_components
 from mtlirt.engine.lockstep import run_alternations
 from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import PlacedDomain, taken_domains, without_models
 from mtlirt.engine.point_tables import PointEstimate, point_tables
+from mtlirt.engine.progress import Arrays, Keep, history_array
 from mtlirt.errors import InputError
 from mtlirt.irt.median import sine_median
 from mtlirt.responses.matrix import Responses
@@ -33,6 +35,12 @@ from mtlirt.result import Fit
 
 START_TOLERANCE = 0.1
 """Of the domains' own fits that a fit at any C starts from."""
+
+STAGES = ("local", "global", "fit", "again")
+"""Two starts, the fit at C, and that from the other start where it ended above it."""
+
+KEPT_ROUNDS = 5
+"""Rounds from one time that they are kept to the next: one may be as short as that takes."""
 
 CONVENTION = (
     "P(correct) = sigma(slope * trait + intercept), no 1.702, or with a guessing floor guessing + "
@@ -47,6 +55,8 @@ def joint_fit(
     domains: Sequence[PlacedDomain],
     options: FitOptions,
     listener: Listener,
+    kept: Arrays | None,
+    keep: Keep,
 ) -> Fit:
     """Fit by estimator `joint`, `local` or `global`, or standardise accuracies.
 
@@ -69,29 +79,33 @@ def joint_fit(
         tables = point_tables(responses, domains, accuracy_estimate(domains), component)
         return Fit(**tables, history=history_table([]), info=info)
     problem = joint_problem(domains, options.lambda_scaling)
-    penalty, path = chosen_penalty(executor, responses, problem, options, listener)
-    events: list[RoundEvent] = []
-
-    def hear(event: RoundEvent) -> None:
-        events.append(event)
-        listener(event)
-
-    state = best_state(executor, problem, penalty, options, hear)
+    kept = kept or {}
+    penalty, path = chosen_penalty(executor, responses, problem, options, listener, kept, keep)
+    found = path.arrays() if path else {}
+    stages = Stages(
+        executor,
+        problem,
+        options,
+        standing_from(JointProgress, kept, STAGES, problem.domains),
+        lambda arrays: keep({**found, **arrays}),
+    )
+    best = best_rounds(stages, penalty, listener)
+    state, history = best.last, best.history
     info |= {
         "penalty": penalty if np.isfinite(penalty) else None,
         "penalty_chosen_by": "cross-validation" if path else "given",
         "folds": options.folds if path else None,
         "lambda_scaling": options.lambda_scaling,
         "tolerance": options.tolerance,
-        "rounds": len(events),
-        "converged": events[-1].converged,
-        "settled": events[-1].converged,
+        "rounds": len(history),
+        "converged": best.converged,
+        "settled": best.converged,
         "objective": state.objective,
         "log_likelihood": -sum(part.loss for part in state.chosen),
     }
     tables = point_tables(responses, domains, joint_estimate(state, penalty > 0.0), component)
     return Fit(
-        **tables, history=history_table(events), info=info, path=path.table if path else None
+        **tables, history=history_table(history), info=info, path=path.table if path else None
     )
 
 
@@ -129,6 +143,8 @@ def chosen_penalty(
     problem: JointProblem,
     options: FitOptions,
     listener: Listener,
+    kept: Arrays,
+    keep: Keep,
 ) -> tuple[float, Path | None]:
     """C, and the path on which cross-validation chose it."""
     if options.estimator == "local":
@@ -146,44 +162,83 @@ def chosen_penalty(
         options.tolerance,
         options.max_rounds,
         listener,
+        kept,
+        keep,
     )
     return path.penalty, path
 
 
-def best_state(
-    executor: Executor,
-    problem: JointProblem,
-    penalty: float,
-    options: FitOptions,
-    listener: RoundListener,
-) -> JointState:
+@dataclass(frozen=True)
+class Stages:
+    """Rounds from one start after another, kept so that another process can go on with them.
+
+    Attributes
+    ----------
+    executor, problem, options
+        What is fitted, and how.
+    standing
+        Where the rounds of each stage stand that has begun, by name.
+    keep
+        Called after every `KEPT_ROUNDS` rounds of a stage, and after its last.
+    """
+
+    executor: Executor
+    problem: JointProblem
+    options: FitOptions
+    standing: dict[str, JointProgress]
+    keep: Keep
+
+    def run(
+        self,
+        name: str,
+        start: JointState,
+        penalty: float,
+        listener: RoundListener,
+        tolerance: float,
+    ) -> JointProgress:
+        """The rounds of a stage to their end, from its start unless it has begun."""
+
+        def hear(progress: JointProgress) -> None:
+            listener(progress.history[-1])
+            self.standing[name] = progress
+            if progress.converged or len(progress.history) % KEPT_ROUNDS == 0:
+                self.keep(self.arrays())
+
+        begin = self.standing.get(name, JointProgress.of(start))
+        max_rounds = self.options.max_rounds
+        rounds = joint_rounds(self.problem, begin, penalty, tolerance, max_rounds, hear)
+        return run_alternations(self.executor, [rounds])[0]
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Where all stages stand, as arrays; ``history`` is that of the fit at C."""
+        told = self.standing.get("again", self.standing.get("fit"))
+        history = history_array(told.history if told else ())
+        return {**standing_arrays(self.standing), "history": history}
+
+
+def best_rounds(stages: Stages, penalty: float, listener: RoundListener) -> JointProgress:
     """The fit at C, from the domains' own fits; never above the fit of one trait for all.
 
     Only the rounds at C are heard. Where they end above the objective of `global`, which is the
     same at every C, the fit starts again from there. It starts from the same place whatever the
     tolerance: near the C at which domains fuse there are optima side by side.
     """
-
-    def run(
-        state: JointState, at: float, hear: RoundListener, tolerance: float = options.tolerance
-    ) -> JointState:
-        rounds = joint_rounds(problem, state, at, tolerance, options.max_rounds, hear)
-        return run_alternations(executor, [rounds])[0]
-
-    start = first_state(problem)
+    tolerance = stages.options.tolerance
+    start = first_state(stages.problem)
     if penalty == 0.0:
-        return run(start, 0.0, listener)
-    local = run(start, 0.0, silent, START_TOLERANCE)
+        return stages.run("fit", start, 0.0, listener, tolerance)
+    local = stages.run("local", start, 0.0, silent, START_TOLERANCE).last
     if not np.isfinite(penalty):
-        return run(local, penalty, listener)
-    one_for_all = run(local, np.inf, silent)
+        return stages.run("fit", local, penalty, listener, tolerance)
+    one_for_all = stages.run("global", local, np.inf, silent, tolerance).last
     events: list[RoundEvent] = []
-    state = run(local, penalty, events.append)
-    if state.objective > one_for_all.objective:
-        return run(replace(one_for_all, own=local.own), penalty, listener)
+    found = stages.run("fit", local, penalty, events.append, tolerance)
+    if found.last.objective > one_for_all.objective:
+        again = replace(one_for_all, own=local.own)
+        return stages.run("again", again, penalty, listener, tolerance)
     for event in events:
         listener(event)
-    return state
+    return found
 
 
 def joint_estimate(state: JointState, tied: bool) -> PointEstimate:

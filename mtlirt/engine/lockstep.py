@@ -41,18 +41,23 @@ def run_alternations(
 ) -> list[Result]:
     """Run alternations to their ends; returns what they return."""
     results: dict[int, Result] = {}
-    wanted = {k: next(alternation) for k, alternation in enumerate(alternations)}
+    wanted: dict[int, Steps] = {}
+
+    def send(k: int, found: Any, upcoming: dict[int, Steps]) -> None:
+        try:
+            upcoming[k] = alternations[k].send(found)
+        except StopIteration as ended:
+            results[k] = ended.value
+
+    for k in range(len(alternations)):
+        send(k, None, wanted)
     while wanted:
         started = {
             k: start_steps(executor, steps.step, steps.domains, steps.calls)
             for k, steps in wanted.items()
         }
-        upcoming = {}
+        upcoming: dict[int, Steps] = {}
         for k, steps in wanted.items():
-            found = finish_steps(executor, steps.domains, started[k])
-            try:
-                upcoming[k] = alternations[k].send(found)
-            except StopIteration as ended:
-                results[k] = ended.value
+            send(k, finish_steps(executor, steps.domains, started[k]), upcoming)
         wanted = upcoming
     return [results[k] for k in range(len(alternations))]

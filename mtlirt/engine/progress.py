@@ -62,16 +62,12 @@ class Progress:
 
     def arrays(self) -> dict[str, npt.NDArray[np.generic]]:
         """All of it as arrays of numbers, by name."""
-        points, residuals = self.memory.iterates
-        counts = np.array([self.revisions, self.revised_in], np.int64)
-        history = np.array([astuple(event) for event in self.history], np.float64)
         return {
-            **state_arrays("state", self.state),
-            **state_arrays("last", self.last),
-            "memory.points": np.array(points, np.float64),
-            "memory.residuals": np.array(residuals, np.float64),
-            "counts": counts,
-            "history": history.reshape(len(self.history), len(EVENT_TYPES)),
+            **named("state", state_arrays(self.state)),
+            **named("last", state_arrays(self.last)),
+            **named("memory", memory_arrays(self.memory)),
+            "counts": np.array([self.revisions, self.revised_in], np.int64),
+            "history": history_array(self.history),
         }
 
     @classmethod
@@ -83,19 +79,55 @@ class Progress:
         ValueError
             If they are not of these domains, items and models.
         """
-        history = tuple(
-            RoundEvent(*(kind(value) for kind, value in zip(EVENT_TYPES, row, strict=True)))
-            for row in arrays["history"]
-        )
         revisions, revised_in = (int(count) for count in arrays["counts"])
-        memory = Anderson(list(arrays["memory.points"]), list(arrays["memory.residuals"]))
-        state, last = (state_from(name, arrays, domains) for name in ("state", "last"))
-        return cls(state, last, memory, revisions, revised_in, history)
+        memory = memory_from(named_so("memory", arrays))
+        state, last = (state_from(named_so(name, arrays), domains) for name in ("state", "last"))
+        return cls(state, last, memory, revisions, revised_in, history_from(arrays["history"]))
 
 
-def state_arrays(name: str, state: State) -> dict[str, npt.NDArray[np.generic]]:
+def named(name: str, arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
+    """Arrays of one thing among those of others."""
+    return {f"{name}.{part}": array for part, array in arrays.items()}
+
+
+def named_so(name: str, arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
+    """The arrays that were `named` so; none if none were."""
+    prefix = f"{name}."
+    return {
+        part.removeprefix(prefix): array
+        for part, array in arrays.items()
+        if part.startswith(prefix)
+    }
+
+
+def memory_arrays(memory: Anderson) -> dict[str, npt.NDArray[np.float64]]:
+    """The memory of an acceleration as arrays."""
+    points, residuals = memory.iterates
+    return {"points": np.array(points, np.float64), "residuals": np.array(residuals, np.float64)}
+
+
+def memory_from(arrays: Arrays) -> Anderson:
+    """The memory back from its arrays."""
+    return Anderson(list(arrays["points"]), list(arrays["residuals"]))
+
+
+def history_array(history: Sequence[RoundEvent]) -> npt.NDArray[np.float64]:
+    """Rounds as rows of numbers."""
+    rows = np.array([astuple(event) for event in history], np.float64)
+    return rows.reshape(len(history), len(EVENT_TYPES))
+
+
+def history_from(rows: npt.NDArray[Any]) -> tuple[RoundEvent, ...]:
+    """Rounds back from their rows."""
+    return tuple(
+        RoundEvent(*(kind(value) for kind, value in zip(EVENT_TYPES, row, strict=True)))
+        for row in rows
+    )
+
+
+def state_arrays(state: State) -> dict[str, npt.NDArray[np.generic]]:
     """A state as arrays, those of all items one after another."""
-    parts = {
+    return {
         "slope": np.concatenate([part.slope for part in state.items]),
         "intercept": np.concatenate([part.intercept for part in state.items]),
         "information": np.concatenate(state.information),
@@ -109,16 +141,10 @@ def state_arrays(name: str, state: State) -> dict[str, npt.NDArray[np.generic]]:
         "alone": state.alone,
         "unsigned": state.unsigned,
     }
-    return {f"{name}.{part}": array for part, array in parts.items()}
 
 
-def state_from(name: str, arrays: Arrays, domains: Sequence[PlacedDomain]) -> State:
+def state_from(found: Arrays, domains: Sequence[PlacedDomain]) -> State:
     """A state back from its arrays."""
-    found: dict[str, npt.NDArray[Any]] = {
-        part.removeprefix(f"{name}."): array
-        for part, array in arrays.items()
-        if part.startswith(f"{name}.")
-    }
     shape = len(domains[0].answered), len(domains)
     ends = np.cumsum([len(domain.cells) for domain in domains])
     if found["precision"].shape != shape or len(found["slope"]) != ends[-1]:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import JsonValue
 
-from mtlirt.engine.options import FitOptions
+from mtlirt.engine.options import HIERARCHICAL, FitOptions
 from mtlirt.storage.errors import StorageError
 from mtlirt.storage.root import Root
 
@@ -24,8 +24,9 @@ FILE = "progress"
 
 DIGEST = sha256().digest_size
 
-WHERE = ("threads", "memory_limit", "max_rounds")
-"""Options that do not change where a fit is going."""
+WHERE = ("threads", "memory_limit")
+"""Options that do not change where a fit is going. Nor does ``max_rounds`` of `HIERARCHICAL` ones;
+others start from fits that it ends."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ class Checkpoint:
     @classmethod
     def of(cls, root: Root, inputs: Sequence[JsonValue], options: FitOptions) -> Checkpoint:
         """That of a fit from some inputs, such as the id of the run that wrote the responses."""
-        kept = {name: value for name, value in asdict(options).items() if name not in WHERE}
+        passed = (*WHERE, "max_rounds") if options.estimator in HIERARCHICAL else WHERE
+        kept = {name: value for name, value in asdict(options).items() if name not in passed}
         told = [*inputs, version("mtlirt"), kept]
         return cls(root, sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16])
 

@@ -58,8 +58,8 @@ def refit(
 ) -> Refit:
     """Fit the responses of a store and publish the fit.
 
-    After every round, where the fit stands is kept beside the snapshots until it is published
-    (estimators `marginal` and `separate`).
+    Where the fit stands is kept beside the snapshots until it is published; see
+    `mtlirt.engine.fit.fit_by` for how often.
 
     Parameters
     ----------
@@ -91,11 +91,6 @@ def refit(
         published then.
     """
     began = time.perf_counter()
-    if resume and options.estimator not in HIERARCHICAL:
-        raise InputError(
-            f"resume: estimator {options.estimator!r} keeps no checkpoints to go on from; leave "
-            "it out"
-        )
     if deweight and options.estimator not in HIERARCHICAL:
         raise InputError(
             f"deweight-clones: estimator {options.estimator!r} knows no weights of models; leave "
@@ -117,7 +112,7 @@ def refit(
             last = checkpoint is checkpoints[-1]
             kept = checkpoint.load() if resume else None
             if resume:
-                listener(ResumeEvent(0 if kept is None else len(kept["history"])))
+                listener(ResumeEvent(None if kept is None else len(kept.get("history", ()))))
             fitted = fit_by(
                 read,
                 here,

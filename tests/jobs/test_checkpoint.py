@@ -153,10 +153,10 @@ def test_an_altered_byte_is_told(tmp_path):
         checkpoint.load()
 
 
-def test_estimators_without_checkpoints_say_so(store, tmp_path, capsys):
-    asked = ["fit", store, "--snapshots", str(tmp_path / "s"), "--estimator", "local", "--resume"]
-    assert run(asked) == 2
-    assert "estimator 'local' keeps no checkpoints" in capsys.readouterr().err
+def test_accuracies_have_nothing_to_go_on_with(store, tmp_path, capsys):
+    where = ["--snapshots", str(tmp_path / "s")]
+    assert run(["fit", store, *where, "--estimator", "accuracy", "--resume"]) == 0
+    assert "nothing to go on with: beginning anew" in capsys.readouterr().err
 
 
 def test_checkpoints_are_no_versions_and_no_damage(store, tmp_path, capsys):
