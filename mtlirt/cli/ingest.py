@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,6 +14,10 @@ import typer
 
 from mtlirt.cli.output import print_json, print_table
 from mtlirt.errors import InputError
+
+WhichRuns = Literal["latest", "all"]
+OnContent = Literal["error", "report"]
+Repeated = Literal["report", "first"]
 
 
 def ingest(
@@ -28,8 +33,11 @@ def ingest(
         str, typer.Option(help="Where the response store goes: a path or URL.", show_default=False)
     ],
     layout: Annotated[
-        Literal["auto", "tidy", "wide"],
-        typer.Option("--format", help="tidy: a row a response; wide: a row a model."),
+        str,
+        typer.Option(
+            "--format",
+            help="tidy: a row a response; wide: a row a model; or the tool whose logs they are.",
+        ),
     ] = "auto",
     models: Annotated[
         str | None, typer.Option(help="Table of models: model_id and any columns.")
@@ -69,6 +77,42 @@ def ingest(
         Literal["error", "keep"],
         typer.Option(help="Domains with responses of fewer than 2 models: keep them to be scored."),
     ] = "error",
+    model: Annotated[
+        str | None, typer.Option(help="Model of logs that name none.", show_default=False)
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option(help="Metric of logs that have several.", show_default=False)
+    ] = None,
+    filter_: Annotated[
+        str | None,
+        typer.Option("--filter", help="Filter of logs that have several.", show_default=False),
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(help="Split of logs that have several.", show_default=False)
+    ] = None,
+    alias: Annotated[
+        str | None,
+        typer.Option(
+            help="Table of other names: kind (model, task), from, to.", show_default=False
+        ),
+    ] = None,
+    pool: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What does not tell items of logs apart: version, shots, split, filter or metric; "
+            "may be given again.",
+            show_default=False,
+        ),
+    ] = None,
+    runs: Annotated[
+        WhichRuns, typer.Option(help="Runs of one model on one task: the latest whole one, or all.")
+    ] = "latest",
+    content: Annotated[
+        OnContent, typer.Option(help="Items of logs whose content differs between runs.")
+    ] = "error",
+    repeated: Annotated[
+        Repeated, typer.Option(help="Items of equal content: list them, or keep the first.")
+    ] = "report",
     report: Annotated[str | None, typer.Option(help="Write the report here, as JSON.")] = None,
     overwrite: Annotated[
         bool,
@@ -79,6 +123,7 @@ def ingest(
     """Read item-level results into a response store."""
     _check_free(out, report, overwrite)
     from mtlirt.ingest.files import ingest as read
+    from mtlirt.ingest.runs import Choices
     from mtlirt.responses.store import write_responses
 
     options: dict[str, Any] = {
@@ -95,16 +140,23 @@ def ingest(
         "conflicts": conflicts,
         "unknown": unknown,
         "poor_domains": poor_domains,
+        "aliases": alias,
+        "pool": pool or [],
+        "runs": runs,
+        "content": content,
+        "repeated": repeated,
     }
-    responses, findings = read(sources, **options)
-    content = findings.to_dict()
-    history = {"verb": "ingest", "sources": sources, "options": options, "report": content}
+    choices = Choices(model, metric, filter_, split, domain)
+    responses, findings = read(sources, **options, choices=choices)
+    found = findings.to_dict()
+    options |= asdict(choices)
+    history = {"verb": "ingest", "sources": sources, "options": options, "report": found}
     with _report_file(report) as write_report:
         version = write_responses(responses, out, history=history, overwrite=overwrite)
-        content = {"store": out, "version": version, **content}
-        write_report(content)
+        found = {"store": out, "version": version, **found}
+        write_report(found)
     if as_json:
-        print_json(content)
+        print_json(found)
         return
     for line in findings.lines():
         print(line)

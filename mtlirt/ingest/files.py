@@ -7,29 +7,31 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
+import pandas as pd
+
 from mtlirt.errors import InputError
-from mtlirt.ingest import delimited, parquet
+from mtlirt.ingest.aliases import NO_ALIASES, read_aliases, renamed
 from mtlirt.ingest.assemble import Assembler
 from mtlirt.ingest.cells import CellRule
+from mtlirt.ingest.current import WhichRuns
 from mtlirt.ingest.domains import PoorDomains
-from mtlirt.ingest.locations import Location, is_empty, locate
+from mtlirt.ingest.identity import OnContent, Repeated
+from mtlirt.ingest.locations import locate
 from mtlirt.ingest.metadata import Unknown, join_items, join_models
-from mtlirt.ingest.opening import bare_suffix, find_files
-from mtlirt.ingest.reader import Reader
+from mtlirt.ingest.native import RunLedger, RunRule
 from mtlirt.ingest.report import IngestReport
+from mtlirt.ingest.runs import NO_CHOICES, Choices
+from mtlirt.ingest.sorting import Sorter
 from mtlirt.ingest.tidy import TidyReader
 from mtlirt.ingest.values import ValueRule
 from mtlirt.ingest.wide import Layout, WideReader
 from mtlirt.responses.matrix import Responses
 
-_FORMATS = ("auto", "tidy", "wide")
-_READ_AS_WIDE = "(read as a wide table; a tidy one has columns model_id, item_id and correct)"
-
 
 def ingest(
     sources: Sequence[str | os.PathLike[str]],
     *,
-    format: Literal["auto", "tidy", "wide"] = "auto",  # noqa: A002
+    format: str = "auto",  # noqa: A002
     models: str | os.PathLike[str] | None = None,
     items: str | os.PathLike[str] | None = None,
     domain_column: str | None = None,
@@ -42,6 +44,12 @@ def ingest(
     conflicts: Literal["error", "first", "last", "attempts"] = "error",
     unknown: Unknown = "error",
     poor_domains: PoorDomains = "error",
+    choices: Choices = NO_CHOICES,
+    aliases: str | os.PathLike[str] | None = None,
+    pool: Sequence[str] = (),
+    runs: WhichRuns = "latest",
+    content: OnContent = "error",
+    repeated: Repeated = "report",
 ) -> tuple[Responses, IngestReport]:
     """Make responses of files.
 
@@ -51,9 +59,10 @@ def ingest(
         Files, and folders whose files are read in the order of their paths: local paths, or URLs
         that `mtlirt.ingest.locations.locate` knows.
     format
-        How the files are laid out; ``auto`` tells by their columns: a file with a column
-        ``item_id`` or ``correct`` is tidy, another wide. JSON lines are tidy; with
-        `model_column` or `transpose` all are wide.
+        ``auto``, ``tidy``, ``wide``, or one of `mtlirt.ingest.registry.formats`. ``auto`` asks
+        each of these whether a file is one of its logs; of what is left, a table with a column
+        ``item_id`` or ``correct`` is tidy, another wide, and JSON lines are tidy. With
+        `model_column` or `transpose` all files are wide.
     models, items
         Files with metadata of models and of items.
     domain_column
@@ -69,6 +78,18 @@ def ingest(
         As for `mtlirt.ingest.frames.from_tidy`.
     unknown
         Whether ids in `models` and `items` that the responses lack are an error or listed.
+    choices
+        What to read where logs leave a choice, and the task of those that name none.
+    aliases
+        A table of other names of models and tasks, see `mtlirt.ingest.aliases.read_aliases`.
+    pool
+        Which of `mtlirt.ingest.runs.QUALIFIERS` do not tell items of logs apart.
+    runs
+        Whether the latest whole run of a model on a task counts, or all.
+    content
+        Whether items whose content differs between logs are an error or listed.
+    repeated
+        Whether items of equal content are listed, or count as the first of them.
 
     Returns
     -------
@@ -80,29 +101,40 @@ def ingest(
     InputError
         Names file, row, field and value.
     """
-    if format not in _FORMATS:
-        raise InputError(f"format is {format!r}, expected {', '.join(_FORMATS)}")
     if unknown not in ("error", "report"):
         raise InputError(f"unknown is {unknown!r}, expected error or report")
     if transpose or model_column is not None:
-        if format == "tidy":
-            raise InputError("format is tidy, but transpose and model column are of wide files")
+        if format not in ("auto", "wide"):
+            raise InputError(
+                f"format is {format}, but transpose and model column are of wide files"
+            )
         format = "wide"  # noqa: A001
-    tidy, wide = TidyReader(domain_column), WideReader(Layout(model_column, transpose))
-    suffixes = wide.suffixes if format == "wide" else tidy.suffixes
-    found = [find_files(locate(source), suffixes) for source in sources]
+    names = NO_ALIASES if aliases is None else read_aliases(locate(aliases))
+    ledger = RunLedger(RunRule(names, tuple(pool), runs, content, repeated))
+    sorter = Sorter(format, TidyReader(domain_column), WideReader(Layout(model_column, transpose)))
+    sorted_out = [sorter.sort(locate(source)) for source in sources]
     rules = ValueRule(fractions, threshold), CellRule(duplicates, conflicts)
     assembler = Assembler(domain, *rules, poor_domains)
-    for path in (path for files, _ in found for path in files):
-        is_wide = format == "wide" or (format == "auto" and _looks_wide(path))
-        try:
-            _add_file(assembler, wide if is_wide else tidy, path)
-        except InputError as error:
-            if format == "auto" and is_wide:
-                raise InputError(f"{error} {_READ_AS_WIDE}") from error
-            raise
+    for files in sorted_out:
+        for path, reader in files.tables:
+            try:
+                for batch in reader.read(path):
+                    assembler.add(renamed(batch, names))
+            except InputError as error:
+                raise InputError(f"{error}{sorter.hint(reader)}") from error
+        for path, log in files.logs:
+            for run in log.runs(path, choices):
+                ledger.add(run)
+    for batch in ledger.batches():
+        assembler.add(batch)
     responses, report = assembler.finish()
-    report = replace(report, skipped_files=tuple(str(path) for _, paths in found for path in paths))
+    report = replace(
+        report,
+        skipped_files=tuple(str(path) for files in sorted_out for path in files.skipped),
+        companions=tuple(str(path) for files in sorted_out for path in files.companions),
+        **vars(ledger.notices()),
+    )
+    responses = replace(responses, items=ledger.item_table(responses.items.index))
     if models is not None:
         joined = join_models(locate(models), responses.models, unknown)
         responses = replace(responses, models=joined.table)
@@ -111,22 +143,11 @@ def ingest(
         )
     if items is not None:
         known = join_items(locate(items), responses.items, unknown, domain_column)
-        responses = replace(responses, items=known.table)
+        responses = replace(responses, items=beside(responses.items, known.table))
         report = replace(report, unknown_items=known.unknown, items_without_metadata=known.absent)
     return responses, report
 
 
-def _add_file(assembler: Assembler, reader: Reader, path: Location) -> None:
-    for batch in reader.read(path):
-        assembler.add(batch)
-
-
-def _looks_wide(path: Location) -> bool:
-    """Whether a file has columns, and none of a tidy file's own."""
-    suffix = bare_suffix(path)
-    names: list[str] = []
-    if suffix in parquet.SUFFIXES and not is_empty(path):
-        names = parquet.read_schema(path).names
-    elif suffix in delimited.SUFFIXES:
-        names = delimited.read_header(path).names
-    return bool(names) and {"item_id", "correct"}.isdisjoint(names)
+def beside(told: pd.DataFrame, given: pd.DataFrame) -> pd.DataFrame:
+    """What logs told of the items and what the user gave, which counts where both have a column."""
+    return pd.concat([told.drop(columns=given.columns, errors="ignore"), given], axis=1)

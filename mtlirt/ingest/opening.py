@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from csv import Error as CsvError
 from pathlib import Path
@@ -18,33 +18,15 @@ from mtlirt.ingest.locations import Location, files_in, kind_at
 from mtlirt.ingest.remote import RemoteFile
 
 
-def find_files(source: Location, suffixes: Sequence[str]) -> tuple[list[Location], list[Location]]:
-    """Split a source into the files to read and the files of a folder to pass over.
+def candidates(source: Location) -> list[Location]:
+    """The files that a source means: itself, or all of a folder and its folders, in order.
 
-    Parameters
-    ----------
-    source
-        A file, read whatever its name, or a folder, searched with all its folders.
-    suffixes
-        How the names of files to read end, in lower case. Hidden files are passed over.
-
-    Returns
-    -------
-    files, skipped
-        Both in the order of their paths.
+    Hidden files are passed over.
     """
     kind = kind_at(source)
     if kind is None:
         raise InputError(f"{source}: no such file or folder")
-    if kind == "file":
-        return [source], []
-    files: list[Location] = []
-    skipped: list[Location] = []
-    for path in files_in(source):
-        (files if path.name.lower().endswith(tuple(suffixes)) else skipped).append(path)
-    if not files:
-        raise InputError(f"{source}: no file whose name ends in {' '.join(suffixes)}")
-    return files, skipped
+    return [source] if kind == "file" else files_in(source)
 
 
 def bare_suffix(path: Location) -> str:

@@ -12,6 +12,8 @@ import pyarrow as pa
 
 from mtlirt.ingest.locations import Location
 
+Unit = Literal["row", "line", "sample", "entry"]
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -32,7 +34,7 @@ class Rows:
 
     source: str
     numbers: int | npt.NDArray[np.int64]
-    unit: Literal["row", "line"] = "row"
+    unit: Unit = "row"
     repeats: int = 1
 
     def place(self, position: int) -> str:

@@ -33,6 +33,38 @@ class DomainCount:
 
 
 @dataclass(frozen=True)
+class RunCount:
+    """One run of a model on a task, as a tool's log tells of it.
+
+    Attributes
+    ----------
+    source
+        The file.
+    model, task
+        After aliases.
+    qualifiers
+        What the log says of version, shots, split, filter and metric.
+    time
+        When it ran: UTC, ISO 8601; None where the log does not say.
+    partial
+        Why it is not a whole run; empty for a whole one.
+    superseded
+        Whether another run of the model on the task counts instead; its samples were not read.
+    records
+        How many it gave.
+    """
+
+    source: str
+    model: str
+    task: str
+    qualifiers: Mapping[str, str]
+    time: str | None
+    partial: str
+    superseded: bool
+    records: int
+
+
+@dataclass(frozen=True)
 class IngestReport:
     """Counts of an ingest, which add up, and lists of what deserves a look.
 
@@ -48,6 +80,21 @@ class IngestReport:
         How many there are.
     records
         Records read: ``cells + missing + duplicates + conflicts``.
+    runs
+        Every run of a tool's log, those that counted and those superseded.
+    companions
+        Files read beside the logs.
+    outcomes
+        Samples without a plain score, by reason; they are among the records.
+    repeated
+        Samples left out, and not counted as records, because the run has had an item of equal
+        content.
+    copied_items
+        Groups of items of equal content.
+    differing_items
+        Items whose content is not the same in all runs.
+    unknown_subjects
+        Tasks named as subjects of MMLU are, which it has not.
     cells
         Cells of the matrix that hold a response.
     missing
@@ -90,6 +137,13 @@ class IngestReport:
     blank_rows: int = 0
     without_domain: int = 0
     skipped_files: tuple[str, ...] = ()
+    runs: tuple[RunCount, ...] = ()
+    companions: tuple[str, ...] = ()
+    outcomes: Mapping[str, int] = field(default_factory=dict)
+    repeated: int = 0
+    copied_items: tuple[tuple[ItemId, ...], ...] = ()
+    differing_items: tuple[ItemId, ...] = ()
+    unknown_subjects: tuple[str, ...] = ()
     coerced: Mapping[str, int] = field(default_factory=dict)
     ignored_columns: tuple[str, ...] = ()
     constant_domains: tuple[str, ...] = ()
@@ -127,13 +181,38 @@ class IngestReport:
             f"{self.models:,} models, {self.items:,} items, {len(self.domains):,} domains",
             f"{self.records:,} records in {len(self.files):,} files: {kept}, {gave_way}",
             *(f"{count:,} values written as {word}" for word, count in self.coerced.items()),
+            *(f"{count:,} samples {reason}" for reason, count in self.outcomes.items()),
+            *self._forms(),
             *self._counts(),
             *self._lists(),
         ]
 
+    @property
+    def _partial_runs(self) -> tuple[tuple[str, str, str], ...]:
+        counted = (run for run in self.runs if run.partial and not run.superseded)
+        return tuple((run.model, run.task, run.partial) for run in counted)
+
+    def _forms(self) -> Iterator[str]:
+        """The forms of each task that has several: version, shots, ..., and how many models."""
+        forms: dict[str, dict[str, set[str]]] = {}
+        for run in self.runs:
+            if not run.superseded:
+                form = ", ".join(f"{name} {value}" for name, value in run.qualifiers.items())
+                forms.setdefault(run.task, {}).setdefault(form, set()).add(run.model)
+        for task, found in sorted(forms.items()):
+            if len(found) > 1:
+                told = "; ".join(
+                    f"{form or 'no details'}: {len(models):,} models"
+                    for form, models in sorted(found.items())
+                )
+                yield f"task {show(task)} in {len(found)} forms: {told}"
+
     def _counts(self) -> Iterator[str]:
         for count, label in (
             (self.blank_rows, "blank rows"),
+            (len(self.companions), "files beside logs"),
+            (sum(run.superseded for run in self.runs), "runs superseded by later or whole ones"),
+            (self.repeated, "samples of items that the run has had, left out"),
             (self.without_domain, "records without a domain got the default one"),
             (self.models_without_metadata, "models without metadata"),
             (self.items_without_metadata, "items without metadata"),
@@ -147,6 +226,10 @@ class IngestReport:
             ("empty files", self.empty_files),
             ("files passed over", self.skipped_files),
             ("columns not read", self.ignored_columns),
+            ("runs that are not whole", self._partial_runs),
+            ("groups of items of equal content", self.copied_items),
+            ("items whose content differs between runs", self.differing_items),
+            ("tasks that are no subject of MMLU", self.unknown_subjects),
             ("domains with the same response everywhere", self.constant_domains),
             ("items with the same response from every model", self.constant_items),
             ("items constant only after thresholding", self.threshold_constant_items),

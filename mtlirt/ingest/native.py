@@ -1,0 +1,160 @@
+"""Runs from tools' logs as batches of records, with an account of which counted and as what."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC
+from itertools import compress
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from mtlirt.ingest.aliases import MMLU_SUBJECTS, NO_ALIASES, Aliases, mmlu_subject
+from mtlirt.ingest.current import WhichRuns, current_runs
+from mtlirt.ingest.identity import ItemBook, OnContent, Repeated, check_pool
+from mtlirt.ingest.objects import encode_object_ids, object_values
+from mtlirt.ingest.reader import Batch, Rows
+from mtlirt.ingest.report import ItemId, RunCount
+from mtlirt.ingest.runs import Run, Samples
+
+
+@dataclass(frozen=True)
+class RunRule:
+    """What becomes of runs.
+
+    Attributes
+    ----------
+    aliases
+        Other names of models and tasks.
+    pool
+        Qualifiers that do not tell items apart.
+    runs
+        Whether the latest whole run of a model on a task counts, or all.
+    on_content, repeated
+        See `ItemBook`.
+    """
+
+    aliases: Aliases = NO_ALIASES
+    pool: tuple[str, ...] = ()
+    runs: WhichRuns = "latest"
+    on_content: OnContent = "error"
+    repeated: Repeated = "report"
+
+    def __post_init__(self) -> None:
+        check_pool(self.pool)
+
+
+@dataclass(frozen=True)
+class RunNotices:
+    """What the runs tell; fields of `IngestReport`."""
+
+    runs: tuple[RunCount, ...]
+    outcomes: dict[str, int]
+    repeated: int
+    copied_items: tuple[tuple[ItemId, ...], ...]
+    differing_items: tuple[ItemId, ...]
+    unknown_subjects: tuple[str, ...]
+
+
+class RunLedger:
+    """Takes runs in the order of the sources, then gives the records of those that count."""
+
+    def __init__(self, rule: RunRule) -> None:
+        self._rule = rule
+        self._runs: list[Run] = []
+        self._book = ItemBook(rule.on_content, rule.repeated)
+        self._counts: list[RunCount] = []
+        self._outcomes: Counter[str] = Counter()
+        self._repeated = 0
+
+    def add(self, run: Run) -> None:
+        """Take one run, its samples unread."""
+        aliases = self._rule.aliases
+        self._runs.append(replace(run, model=aliases.model(run.model), task=aliases.task(run.task)))
+
+    def batches(self) -> Iterator[Batch]:
+        """The records of the runs that count."""
+        runs = self._runs
+        keys = [(run.model, run.task, *self._qualifiers(run).items()) for run in runs]
+        current = current_runs(runs, keys) if self._rule.runs == "latest" else [True] * len(runs)
+        for run, counts in zip(runs, current, strict=True):
+            records = 0
+            seen: dict[str, str] = {}
+            if counts:
+                for samples in run.samples():
+                    batch = self._batch(run, samples, seen)
+                    records += len(batch.records)
+                    self._outcomes.update(samples.outcomes)
+                    yield batch
+            self._counts.append(_run_count(run, records, superseded=not counts))
+
+    def notices(self) -> RunNotices:
+        """What the runs told, once all batches were taken."""
+        subjects = {run.task for run in self._runs if mmlu_subject(run.task) is not None}
+        return RunNotices(
+            tuple(self._counts),
+            dict(sorted(self._outcomes.items())),
+            self._repeated,
+            self._book.copies(),
+            tuple(self._book.differing),
+            tuple(sorted(task for task in subjects if mmlu_subject(task) not in MMLU_SUBJECTS)),
+        )
+
+    def item_table(self, items: pd.Index) -> pd.DataFrame:
+        """What logs say of some items."""
+        return self._book.table(items)
+
+    def _qualifiers(self, run: Run) -> dict[str, str]:
+        return {k: v for k, v in run.qualifiers.items() if k not in self._rule.pool}
+
+    def _batch(self, run: Run, samples: Samples, seen: dict[str, str]) -> Batch:
+        """Some samples as records; `seen` is the document that stood for each item of the run."""
+        qualifiers = self._qualifiers(run)
+        contents = samples.contents or [None] * len(samples.documents)
+        items = [
+            self._book.enter(run.task, document, qualifiers, content, run.source)
+            for document, content in zip(samples.documents, contents, strict=True)
+        ]
+        kept = [
+            seen.setdefault(item, document) == document
+            for item, document in zip(items, samples.documents, strict=True)
+        ]
+        self._repeated += kept.count(False)
+        rows = Rows(
+            run.source, np.array(list(compress(samples.numbers, kept)), np.int64), samples.unit
+        )
+        correct = list(compress(samples.correct, kept))
+        columns = {
+            "model_id": _one_id(run.model, len(correct), rows, "model_id"),
+            "item_id": encode_object_ids(list(compress(items, kept)), rows, "item_id"),
+            "domain": _one_id(run.task, len(correct), rows, "domain"),
+            "correct": object_values(correct, rows, "correct"),
+        }
+        if samples.trials is not None:
+            columns["trials"] = pa.array(list(compress(samples.trials, kept)), pa.int64())
+        return Batch(pa.RecordBatch.from_pydict(columns), rows)
+
+
+def _one_id(name: str, count: int, rows: Rows, field: str) -> pa.Array[Any]:
+    """One id for all records."""
+    one = encode_object_ids([name], rows, field)
+    return one.take(np.zeros(count, np.int32))
+
+
+def _run_count(run: Run, records: int, *, superseded: bool) -> RunCount:
+    return RunCount(
+        source=run.source,
+        model=run.model,
+        task=run.task,
+        qualifiers=run.qualifiers,
+        time=None
+        if run.time is None
+        else run.time.astimezone(UTC).isoformat(timespec="microseconds"),
+        partial=run.partial,
+        superseded=superseded,
+        records=records,
+    )

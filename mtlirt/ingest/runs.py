@@ -1,0 +1,194 @@
+"""What a reader of a tool's logs hands over: runs, each of one model on one task, and samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+from mtlirt.errors import InputError
+from mtlirt.ingest.ids import show_some
+from mtlirt.ingest.locations import Location
+from mtlirt.ingest.reader import Unit
+
+QUALIFIERS = ("version", "shots", "split", "filter", "metric")
+"""What besides task and document says which item a response is to, in the order of item ids."""
+
+Role = Literal["log", "companion"]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the user chose where a log leaves a choice.
+
+    Attributes
+    ----------
+    model
+        The model of logs that name none.
+    metric, filter, split
+        Which of several to read; None where none was named.
+    task
+        The task of logs that name none.
+    """
+
+    model: str | None = None
+    metric: str | None = None
+    filter: str | None = None
+    split: str | None = None
+    task: str = "default"
+
+
+NO_CHOICES = Choices()
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Some samples of a run, one a document.
+
+    Attributes
+    ----------
+    documents
+        Their ids within the task.
+    correct
+        1, 0, a fraction, true, false, or their text; None where nothing was scored; successes
+        where there are `trials`.
+    numbers
+        Where each stands in the file, as a person counts.
+    trials
+        Attempts behind each.
+    contents
+        A hash of each document's content.
+    outcomes
+        How many samples had no plain score, by reason: ``errored``, ``unscored``, ``empty patch``.
+    unit
+        What `numbers` count.
+    """
+
+    documents: Sequence[str]
+    correct: Sequence[Any]
+    numbers: Sequence[int]
+    trials: Sequence[int] | None = None
+    contents: Sequence[str | None] | None = None
+    outcomes: Mapping[str, int] = field(default_factory=dict)
+    unit: Unit = "sample"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One model on one task, as one log tells of it.
+
+    Attributes
+    ----------
+    source
+        Name of the file with the samples.
+    model, task
+        As the log spells them.
+    samples
+        Reads the samples; called once, and only if the run counts.
+    version, shots, split, filter, metric
+        See `QUALIFIERS`; None where the log does not say.
+    time
+        When it ran, with a time zone; None where the log does not say.
+    partial
+        Why it is not a whole run, such as "limit 10" or "cancelled"; empty for a whole one.
+    """
+
+    source: str
+    model: str
+    task: str
+    samples: Callable[[], Iterator[Samples]]
+    version: str | None = None
+    shots: str | None = None
+    split: str | None = None
+    filter: str | None = None
+    metric: str | None = None
+    time: datetime | None = None
+    partial: str = ""
+
+    @property
+    def qualifiers(self) -> dict[str, str]:
+        """Those that the log states, in order."""
+        found = {name: getattr(self, name) for name in QUALIFIERS}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+class Format(Protocol):
+    """Reads the logs of one tool; found by its entry point in the group ``mtlirt.formats``."""
+
+    @property
+    def name(self) -> str:
+        """What ``--format`` calls it."""
+        ...
+
+    def role(self, path: Location, head: bytes) -> Role | None:
+        """Whether a file is one of its logs, or lies beside one, told by name and first bytes.
+
+        Parameters
+        ----------
+        head
+            The first `HEAD_BYTES`, decompressed.
+        """
+        ...
+
+    def runs(self, path: Location, choices: Choices) -> Iterator[Run]:
+        """The runs of one log, their samples unread.
+
+        Raises
+        ------
+        InputError
+            Names file, line and field of what is broken, or the choices where one must be made.
+        """
+        ...
+
+
+HEAD_BYTES = 4096
+
+
+def choose(
+    asked: str | None, found: Sequence[str], noun: str, source: str, default: str | None = None
+) -> str:
+    """The one of several that was asked for, or the only one, or the default.
+
+    Parameters
+    ----------
+    asked
+        What the user named.
+    found
+        What the log has.
+    noun
+        ``metric``, ``filter`` or ``split``: names the option.
+    default
+        Taken where nothing was asked for and the log has it.
+
+    Raises
+    ------
+    InputError
+        Lists the choices.
+    """
+    if asked is not None:
+        if asked in found:
+            return asked
+        raise InputError(f"{source}: no {noun} {asked!r}; it has {show_some(sorted(found))}")
+    if len(found) == 1:
+        return found[0]
+    if default is not None and default in found:
+        return default
+    if not found:
+        raise InputError(f"{source}: it has no {noun}")
+    raise InputError(
+        f"{source}: several {noun}s: {show_some(sorted(found))}; choose one with --{noun}"
+    )
+
+
+def named_model(choices: Choices, source: str, where: str) -> str:
+    """The model that the user named for logs that do not.
+
+    Raises
+    ------
+    InputError
+        If none was named; tells where the tool would have named it.
+    """
+    if choices.model is None:
+        raise InputError(f"{source}: it does not name its model ({where}); name it with --model")
+    return choices.model
