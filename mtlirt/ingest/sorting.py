@@ -60,7 +60,9 @@ class Sorter:
     def __post_init__(self) -> None:
         known = ["auto", "tidy", "wide", *formats()]
         if self.format not in known:
-            raise InputError(f"format is {show(self.format)}, expected {', '.join(known)}")
+            raise InputError(
+                f"format ('--format') is {show(self.format)}, expected {', '.join(known)}"
+            )
 
     def sort(self, source: Location) -> Sorted:
         """Sort the files of a source; those of a folder that none can read are passed over.

@@ -173,7 +173,7 @@ def test_names_are_replaced_by_the_users(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("modle,a,b", r"alias.csv row 2: kind is 'modle', expected model or task"),
+        ("tool,a,b", r"alias.csv row 2: kind is 'tool', expected model or task"),
         ("model,a,b\nmodel,a,c", r"row 3: model 'a' is to be 'c', and 'b' in a row before"),
         ("model,a,b\nmodel,b,c", r"model 'a' is to be 'b', which is itself to be 'c'"),
     ],
@@ -217,5 +217,5 @@ def test_a_log_and_a_table_in_one_folder(tmp_path):
     assert report.skipped_files == (str(tmp_path / "c.txt"),)
     (run_count,) = report.runs
     assert (run_count.model, run_count.records, run_count.partial) == ("m", 2, "")
-    with pytest.raises(InputError, match="format is 'tidyy', expected auto, tidy, wide, "):
+    with pytest.raises(InputError, match=r"format .* is 'tidyy', expected auto, tidy, wide, "):
         ingest([tmp_path], format="tidyy")
