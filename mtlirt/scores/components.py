@@ -12,3 +12,10 @@ def components(scored: Fit | Scores) -> pd.Series:
     if "component" not in scored.models:
         return pd.Series(0, scored.models.index, dtype="Int64")
     return scored.models["component"].fillna(0)
+
+
+def several(scored: Fit | Scores) -> dict[str, pd.Series]:
+    """The column ``component`` of models, null without data; none where all are of one."""
+    component = components(scored)
+    known = component.where(component > 0)
+    return {"component": known} if len(known.dropna().unique()) > 1 else {}

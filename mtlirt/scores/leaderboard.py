@@ -10,7 +10,7 @@ import pandas as pd
 
 from mtlirt.errors import InputError
 from mtlirt.result import Fit, Scores, check_level, check_named
-from mtlirt.scores.components import components
+from mtlirt.scores.components import components, several
 from mtlirt.scores.overall import Definition, Weights, overall_scores
 from mtlirt.scores.ranks import SEED, probability_better, rank_intervals, ranks, tie_groups
 
@@ -49,10 +49,10 @@ def leaderboard(
           `mtlirt.scores.ranks.rank_intervals`. Null for estimators without intervals.
         * ``tie_group``: models of one number cannot be told from its best, see
           `mtlirt.scores.ranks.tie_groups`; likewise null.
-        * ``component``, where the fit has more than one: models of different ones share no item,
-          directly or through a chain, and are never ranked against each other. Ranks, their
-          intervals and tie groups are those of each component by itself, the largest first.
-          Models alone (from `score`) have none: they are ranked together.
+        * ``component``, where there are several: models of different ones share no item, directly
+          or through a chain, and are never ranked against each other. Ranks, their intervals and
+          tie groups are those of each component by itself, the largest of the fit first. Models
+          from `score`, and those of weight 0, tie no others: see `Fit.models`.
         * the score, in a column of the name given by `by`, and ``lower``, ``upper``: its normal
           interval, for an accuracy, expected or raw, within 0 and 1.
         * ``answered``, ``known``: cells the model answered, of so many items of the fit.
@@ -78,12 +78,11 @@ def leaderboard(
     lower, upper = score - margin, score + margin
     if by in ("accuracy", "raw"):
         lower, upper = lower.clip(0.0, 1.0), upper.clip(0.0, 1.0)
-    component = components(scored)
-    several = {} if component.max() < 2 else {"component": component.where(component > 0)}
+    apart = several(scored)
     board = pd.DataFrame(
         {
-            **_ranks_within(component, score, sd, level, seed),
-            **several,
+            **_ranks_within(components(scored), score, sd, level, seed),
+            **apart,
             by: score,
             "lower": lower,
             "upper": upper,
@@ -92,7 +91,7 @@ def leaderboard(
             "domains": models["domains"],
         }
     )
-    order = board.sort_values([*several, "rank", "model_id"], na_position="last").index
+    order = board.sort_values([*apart, "rank", "model_id"], na_position="last").index
     traits, borrowed = _by_domain(scored, "mean"), _by_domain(scored, "borrowed")
     parts = [board, traits.add_prefix("trait_"), borrowed.add_prefix("borrowed_")]
     return pd.concat([part.loc[order] for part in parts], axis=1)
