@@ -14,8 +14,13 @@ def components(scored: Fit | Scores) -> pd.Series:
     return scored.models["component"].fillna(0)
 
 
-def several(scored: Fit | Scores) -> dict[str, pd.Series]:
-    """The column ``component`` of models, null without data; none where all are of one."""
+def told(scored: Fit | Scores) -> pd.Series:
+    """The component of each model, null where none is told."""
     component = components(scored)
-    known = component.where(component > 0)
-    return {"component": known} if len(known.dropna().unique()) > 1 else {}
+    return component.where(component > 0)
+
+
+def several(scored: Fit | Scores) -> dict[str, pd.Series]:
+    """The column ``component`` of models; none where all are of one."""
+    component = told(scored)
+    return {"component": component} if len(component.dropna().unique()) > 1 else {}

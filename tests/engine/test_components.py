@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import mtlirt
+from mtlirt.cli.app import run
 from mtlirt.cluster.executor import open_executor
 from mtlirt.engine.linked import linked
 from mtlirt.engine.placement import place
@@ -267,6 +268,31 @@ def test_comparisons_rank_within_components():
     assert (found["rank_before"] == ranks).sum() == 30
     assert (found["rank_after"] == ranks).sum() == 30
     assert (found["rank_change"].dropna() == 0).all()
+    for name in ("component_before", "component_after"):
+        assert found[name].equals(fit.models["component"].rename(name))
+    one = mtlirt.fit(as_responses(two_halves(np.random.default_rng(4), bridge=True)))
+    assert "component_before" not in mtlirt.compare(one, one).models
+    found = mtlirt.compare(one, fit).models
+    assert (found["component_before"].dropna() == 1).all()
+    assert found["component_after"].max() == 2
+
+
+def test_a_comparison_prints_components(tmp_path, capsys):
+    values = two_halves(np.random.default_rng(4))
+    fit = mtlirt.fit(as_responses(values))
+    url = str(tmp_path)
+    mtlirt.publish(mtlirt.fit(as_responses(rows_of(values, slice(0, 29)))), url)
+    mtlirt.publish(fit, url)
+    assert run(["snapshots", "diff", url, "1", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (row,) = [line.split() for line in lines if line.startswith("m29 ")]
+    assert row[-2:] == ["-", "1"]
+    assert (
+        "models of different components share no item, directly or through a chain: they are not "
+        "ranked against each other"
+    ) in lines
+    assert run(["snapshots", "diff", url, "1", "2", "--format", "csv"]) == 0
+    assert capsys.readouterr().out.splitlines()[0].endswith(",component_before,component_after")
 
 
 def test_a_cluster_finds_the_same(process_cluster):
