@@ -29,15 +29,14 @@ def main(
 ) -> None:
     """Simulate data sets of four domains, fit them, and count the intervals that hold the truth."""
     from mtlirt.cluster.launch import ClusterOptions, open_client
-    from mtlirt.storage.outfile import make_folder
+    from mtlirt.storage.outfile import new_folder
     from mtlirt.studies.coverage import CoverageOptions, coverage_study, coverage_table
 
     asked = CoverageOptions(
         whole_numbers("models", models), whole_numbers("items", items), replications, seed
     )
-    make_folder(out)
     threads = None if workers is None else 1
-    with open_client(ClusterOptions(None, workers, threads)) as client:
+    with new_folder(out), open_client(ClusterOptions(None, workers, threads)) as client:
         results = coverage_study(asked, client)
     table = coverage_table(results)
     results.to_parquet(out / "results.parquet", index=False)

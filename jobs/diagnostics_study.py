@@ -30,7 +30,7 @@ def main(
 ) -> None:
     """Simulate data sets with faults and without, fit them, and count what diagnostics find."""
     from mtlirt.cluster.launch import ClusterOptions, open_client
-    from mtlirt.storage.outfile import make_folder
+    from mtlirt.storage.outfile import new_folder
     from mtlirt.studies.diagnostics import (
         DiagnosticsOptions,
         diagnostics_study,
@@ -39,9 +39,8 @@ def main(
 
     sizes = whole_numbers("models", models), whole_numbers("items", items)
     asked = DiagnosticsOptions(*sizes, missing, replications, seed)
-    make_folder(out)
     threads = None if workers is None else 1
-    with open_client(ClusterOptions(None, workers, threads)) as client:
+    with new_folder(out), open_client(ClusterOptions(None, workers, threads)) as client:
         results = diagnostics_study(asked, client)
     table = diagnostics_table(results)
     results.to_parquet(out / "results.parquet", index=False)

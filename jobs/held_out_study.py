@@ -42,7 +42,7 @@ def main(
     """Fit every method to random items of each domain; score it on the remaining ones."""
     from mtlirt.cluster.launch import ClusterOptions, open_client
     from mtlirt.responses.store import open_responses
-    from mtlirt.storage.outfile import make_folder
+    from mtlirt.storage.outfile import new_folder
     from mtlirt.studies.held_out import (
         HeldOutOptions,
         held_out_study,
@@ -52,10 +52,9 @@ def main(
     counts = whole_numbers("items", items)
     asked = None if methods == "all" else tuple(methods.split(","))
     options = HeldOutOptions(counts, splits, seed, models, anchor, asked)
-    make_folder(out)
     responses = open_responses(store)
     threads = None if workers is None else 1
-    with open_client(ClusterOptions(None, workers, threads)) as client:
+    with new_folder(out), open_client(ClusterOptions(None, workers, threads)) as client:
         results = held_out_study(responses, options, client)
     table = held_out_table(results, list(responses.domains))
     results.to_parquet(out / "results.parquet", index=False)

@@ -35,7 +35,8 @@ class Fit:
         ``intercept_variance`` (as if the traits were known), ``slope_se``, ``intercept_se``
         (standard errors by the observed information: the traits are found from the same
         responses), ``answered`` (models), ``successes``, ``attempts``, ``constant`` (all its takers
-        alike: held at slope 0, uninformative), ``at_limit``.
+        alike: held at slope 0, uninformative), ``at_limit``, ``component`` (of the models that
+        count and answered it; null without any, and in snapshots that do not say).
     domains
         Index domain. ``items``, ``models`` (takers), ``uniqueness``, ``pooling`` ("joint": its
         items and traits were found together with those of other joint domains; "own": its items,
@@ -55,8 +56,10 @@ class Fit:
         its sd with the median's weights taken as known), ``weight`` (what the model counted in
         sums over models), ``component`` (models of different ones share no item, directly or
         through a chain, and are never ranked against each other; 1 is the largest, null without
-        data, and in snapshots that do not say). Estimator `joint` and its like have no
-        sds, and their overall trait is the general one; models left out have none.
+        data, and in snapshots that do not say; models of weight 0 tie no others: one that answered
+        items of several is of a further one, with those that answered items of the same).
+        Estimator `joint` and its like have no sds, and their overall trait is the general one;
+        models left out have none.
     traits
         Index (model_id, domain). ``mean``, ``sd``, ``site_precision``, ``site_shift`` (what the
         domain's own responses say), ``answered``, ``borrowed`` (no response in this domain: the
@@ -245,7 +248,8 @@ class Scores:
     Attributes
     ----------
     models, traits
-        As in `Fit`.
+        As in `Fit`, but without weights; ``component`` is that of the fit whose items a model
+        answered.
     info
         What was scored against what: the estimate, items used, items unknown, items not asked.
     """

@@ -38,10 +38,16 @@ class Column:
     borrowed: bool = False
 
 
-def print_board(board: pd.DataFrame, top: int | None) -> None:
-    """Print the top of a leaderboard with as many domains as the terminal is wide."""
+def print_board(board: pd.DataFrame, top: int | None, left_out: int = 0) -> None:
+    """Print the top of a leaderboard with as many domains as the terminal is wide.
+
+    Parameters
+    ----------
+    left_out
+        Models that the fit left out, if any: then those are the ones without a score.
+    """
     shown = board.iloc[:top]
-    first, domains = _model_columns(shown), _domain_columns(shown)
+    first, domains = _model_columns(shown, left_out), _domain_columns(shown)
     taken = domains[: _fitting(first, domains)]
     columns = [*first, *taken]
     cells = [column.cells for column in columns]
@@ -50,6 +56,8 @@ def print_board(board: pd.DataFrame, top: int | None) -> None:
         print(BORROWED)
     if "component" in board:
         print(_apart(board))
+    if left_out:
+        print(_unranked(board, left_out))
     if len(taken) < len(domains):
         print(
             f"left out for their width: {len(domains) - len(taken):,} of {len(domains):,} domains"
@@ -58,10 +66,10 @@ def print_board(board: pd.DataFrame, top: int | None) -> None:
         print(f"top {len(shown):,} of {len(board):,} models")
 
 
-def print_markdown(board: pd.DataFrame, top: int | None) -> None:
+def print_markdown(board: pd.DataFrame, top: int | None, left_out: int = 0) -> None:
     """Print the top of a leaderboard as a Markdown table with all domains."""
     shown = board.iloc[:top]
-    columns = [*_model_columns(shown), *_domain_columns(shown)]
+    columns = [*_model_columns(shown, left_out), *_domain_columns(shown)]
     lines = [[column.name for column in columns], ["---"] * len(columns)]
     for line in [*lines, *zip(*(column.cells for column in columns), strict=True)]:
         print("|", " | ".join(map(_markdown, line)), "|")
@@ -69,6 +77,8 @@ def print_markdown(board: pd.DataFrame, top: int | None) -> None:
         print(f"\n{_markdown(BORROWED)}")
     if "component" in board:
         print(f"\n{_markdown(_apart(board))}")
+    if left_out:
+        print(f"\n{_markdown(_unranked(board, left_out))}")
 
 
 def board_records(board: pd.DataFrame, top: int | None) -> list[dict[str, Any]]:
@@ -78,7 +88,7 @@ def board_records(board: pd.DataFrame, top: int | None) -> list[dict[str, Any]]:
     return [dict(zip(rows.columns, row, strict=True)) for row in values]
 
 
-def _model_columns(board: pd.DataFrame) -> list[Column]:
+def _model_columns(board: pd.DataFrame, left_out: int) -> list[Column]:
     """Rank with its interval, component, id, score with its interval, coverage."""
     import pandas as pd
 
@@ -92,12 +102,13 @@ def _model_columns(board: pd.DataFrame) -> list[Column]:
         "-" if component is pd.NA else str(component) for component in board.get("component", [])
     ]
     name = str(board.columns[list(board.columns).index("lower") - 1])
+    absent = "left out" if left_out else "no data"
     scores = [
-        _score(mean, lower, upper)
+        absent if isnan(mean) else _score(mean, lower, upper)
         for mean, lower, upper in zip(board[name], board["lower"], board["upper"], strict=True)
     ]
     answered = [
-        f"{cells:,}/{known:,}"
+        "-" if left_out and not cells else f"{cells:,}/{known:,}"
         for cells, known in zip(board["answered"], board["known"], strict=True)
     ]
     return [
@@ -118,10 +129,13 @@ def _apart(board: pd.DataFrame) -> str:
     )
 
 
+def _unranked(board: pd.DataFrame, left_out: int) -> str:
+    """That the fit left models out."""
+    return f"{left_out:,} of {len(board):,} models lack a domain: left out of the fit, not ranked"
+
+
 def _score(mean: float, lower: float, upper: float) -> str:
     """A score with its interval, if it has one."""
-    if isnan(mean):
-        return "no data"
     return f"{mean:.2f}" if isnan(lower) else f"{mean:.2f} [{lower:.2f}, {upper:.2f}]"
 
 

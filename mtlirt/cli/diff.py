@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
     from mtlirt.scores.compare import Comparison
 
+APART = (
+    "models of different components share no item, directly or through a chain: they are not "
+    "ranked against each other"
+)
+
 
 def diff(
     places: Annotated[
@@ -162,17 +167,20 @@ def _print_models(models: pd.DataFrame, top: int) -> None:
     print(f"models: {_counted(models['change'], ('added', 'withdrawn', 'moved'))}")
     if not len(changed):
         return
+    places = ["rank_before", "rank_after", "rank_change"]
+    heads = ["model", "change", "before", "after", "difference", "p"]
+    heads += ["rank before", "after", "places gained"]
+    apart = "component_before" in changed
+    if apart:
+        places += ["component_before", "component_after"]
+        heads += ["component before", "after"]
     rows = [
-        (
-            str(model),
-            row["change"],
-            *_scores(row),
-            *(_told(row[name]) for name in ("rank_before", "rank_after", "rank_change")),
-        )
+        (str(model), row["change"], *_scores(row), *(_told(row[name]) for name in places))
         for model, row in _top(changed, top)
     ]
-    heads = ("model", "change", "before", "after", "difference", "p", "rank before", "after")
-    print_table((*heads, "places gained"), rows)
+    print_table(heads, rows)
+    if apart:
+        print(APART)
 
 
 def _print_items(items: pd.DataFrame, top: int) -> None:

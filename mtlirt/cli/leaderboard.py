@@ -56,14 +56,15 @@ def leaderboard(
 
     fitted = load(snapshot)
     board = rank_models(fitted, by=by, weights=weights, level=level, seed=seed)
+    left_out = fitted.info.get("models_left_out", 0)
     if layout == "csv":
         print(board.iloc[:top].to_csv(), end="")
     elif layout == "json":
         print_json(board_records(board, top))
     elif layout == "markdown":
-        print_markdown(board, top)
+        print_markdown(board, top, left_out)
     else:
-        print_board(board, top)
+        print_board(board, top, left_out)
         if by == "factor":
             share = factor_share(fitted)
             print(f"the first factor explains {share:.0%} of the variance of the traits")

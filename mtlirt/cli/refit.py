@@ -51,7 +51,7 @@ def print_refit(done: Refit, top: int, as_json: bool) -> None:
         }
         print_json(places | published | summary | {"leaderboard": board_records(board, top)})
         return
-    print_board(board, top)
+    print_board(board, top, fitted.info.get("models_left_out", 0))
     print(_outcome(fitted, done.seconds))
     print(
         f"{summary['constant_items']:,} of {summary['items']:,} items are constant, "

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from mtlirt.diagnostics.cells import Ints, Matched, attempts, match, successes
-from mtlirt.diagnostics.copies import Groups, exact_copies, grouped, near_copies
+from mtlirt.diagnostics.copies import Groups, copies, exact_copies
 from mtlirt.diagnostics.diagnose import check_share
 from mtlirt.diagnostics.digests import Digests
 from mtlirt.responses.matrix import Responses
@@ -81,11 +81,11 @@ def clone_groups(fit: Fit, matched: Matched, copied: float) -> Groups:
     ids = matched.models
     exact = exact_copies(rows.values, rows.answered, ids)
     exact = np.where(by_chance(matched, exact)[exact], np.arange(len(ids)), exact)
-    distinct = np.flatnonzero(rows.answered & (exact == np.arange(len(ids))))
     traits = fit.traits["mean"].to_numpy().reshape(len(fit.models), len(fit.domains))
     places = fit.domains.index.get_indexer(pd.Index([cells.name for cells in matched.domains]))
     traits = np.nan_to_num(traits[matched.rows][:, places])
-    return grouped(exact, near_copies(matched.domains, traits, distinct, RATE, copied), ids)
+    groups, _ = copies(matched.domains, traits, exact, rows.answered, ids, RATE, copied)
+    return groups
 
 
 def by_chance(matched: Matched, exact: Ints) -> npt.NDArray[np.bool_]:
@@ -99,7 +99,8 @@ def by_chance(matched: Matched, exact: Ints) -> npt.NDArray[np.bool_]:
     Notes
     -----
     The shares of right answers are those of one of each group of copies, among those whose share
-    over all items is alike; half a success and half a failure are added.
+    over all items is alike, equal ones in the order of their ids; half a success and half a failure
+    are added.
     """
     models = len(exact)
     first = np.flatnonzero(exact == np.arange(models))
@@ -113,7 +114,8 @@ def by_chance(matched: Matched, exact: Ints) -> npt.NDArray[np.bool_]:
     share = right / np.maximum(tried, 1.0)
     count = max(min(len(first) // LEVEL_MODELS, LEVELS), 1)
     level = np.zeros(models, np.intp)
-    level[first[np.argsort(share[first], kind="stable")]] = (
+    order = np.argsort(matched.models.argsort())
+    level[first[np.lexsort((order[first], share[first]))]] = (
         np.arange(len(first)) * count // max(len(first), 1)
     )
     agreement = np.zeros(models)

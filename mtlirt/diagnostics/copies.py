@@ -54,6 +54,31 @@ def exact_copies(digests: Sequence[bytes], lines: npt.NDArray[np.bool_], ids: pd
     return out
 
 
+def copies(
+    domains: Sequence[DomainCells],
+    traits: Float,
+    exact: Ints,
+    answered: npt.NDArray[np.bool_],
+    ids: pd.Index,
+    rate: float,
+    copied: float,
+) -> tuple[Groups, Pairs]:
+    """Groups of models that are copies, and the pairs of near ones.
+
+    Parameters
+    ----------
+    exact
+        For each model the first of its exact copies, itself where it has none.
+    answered
+        Which models answered anything.
+    traits, rate, copied
+        As for `near_copies`.
+    """
+    distinct = np.flatnonzero(answered & (exact == np.arange(len(exact))))
+    pairs = near_copies(domains, traits, distinct, rate, copied)
+    return grouped(exact, pairs, ids), pairs
+
+
 def near_copies(
     domains: Sequence[DomainCells], traits: Float, models: Ints, rate: float, copied: float
 ) -> Pairs:

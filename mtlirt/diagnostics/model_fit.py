@@ -43,8 +43,6 @@ class ModelSums(NamedTuple):
         Sums of n w, n w^2 and y w.
     floor
         The sum of n c, right answers to expect from guessing.
-    agreement
-        The sum of log(P^2 + (1 - P)^2): another model of the same trait gives the same answers.
     """
 
     answered: Float
@@ -64,7 +62,6 @@ class ModelSums(NamedTuple):
     w2: Float
     sw: Float
     floor: Float
-    agreement: Float
 
 
 def model_sums(block: ResponseBlock, items: Items, traits: Float) -> ModelSums:
@@ -95,7 +92,6 @@ def model_sums(block: ResponseBlock, items: Items, traits: Float) -> ModelSums:
             ),
             *(values.sum(axis=1) for values in (n * w, n * w**2, y * w)),
             n @ some.guessing,
-            ((n > 0.0) * np.log(p**2 + (1.0 - p) ** 2)).sum(axis=1),
         ]
     return ModelSums(*total)
 

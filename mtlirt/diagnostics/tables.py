@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from mtlirt.diagnostics.cells import Ints, Matched
-from mtlirt.diagnostics.copies import best_match, exact_copies, grouped, near_copies
+from mtlirt.diagnostics.copies import best_match, copies, exact_copies, grouped
 from mtlirt.diagnostics.dependence import Dependence
 from mtlirt.diagnostics.digests import Digests
 from mtlirt.diagnostics.group_fit import GroupFit, group_fit
@@ -191,16 +191,14 @@ def clone_table(
     """`Diagnostics.clones`."""
     ids = matched.models
     exact = exact_copies(rows.values, rows.answered, ids)
-    distinct = np.flatnonzero(rows.answered & (exact == np.arange(len(ids))))
     traits = np.stack([found.traits for found in surveys], axis=1)
-    pairs = near_copies(matched.domains, traits, distinct, rate, copied)
-    groups = grouped(exact, pairs, ids)
+    groups, pairs = copies(matched.domains, traits, exact, rows.answered, ids, rate, copied)
     members = np.flatnonzero(groups.group)
-    copies = np.bincount(exact, minlength=len(ids))[exact] > 1
+    alike = np.bincount(exact, minlength=len(ids))[exact] > 1
     answered = np.sum([found.models.answered for found in surveys], axis=0)
     near = best_match(pairs, ids).reindex(members)
     like = ids.to_numpy(dtype=object)[near["like"].fillna(0).to_numpy(np.intp)]
-    is_copy = copies[members]
+    is_copy = alike[members]
     original = pd.Series(ids.to_numpy(dtype=object)[exact[members]]).where(is_copy)
     table = pd.DataFrame(
         {

@@ -11,6 +11,7 @@ import pandas as pd
 
 from mtlirt.cluster.executor import open_executor
 from mtlirt.engine.events import Listener, silent
+from mtlirt.engine.linked import attached, nullable
 from mtlirt.engine.marginal import first_rank
 from mtlirt.engine.marginal_fit import marginal_fit
 from mtlirt.engine.options import (
@@ -301,6 +302,9 @@ def score(
         covariances = [np.ascontiguousarray(table[spread].to_numpy()) for table in tables]
         alone = own.domains["pooling"].to_numpy() == "own"
         found = score_models(executor, domains, items, covariances, own.prior, estimate, alone)
+        numbers = [table["component"].fillna(0).to_numpy(np.intp) for table in tables]
+        everyone = np.ones(len(responses.models), bool)
+        component = nullable(attached(executor, domains, numbers, everyone))
     found = found.carried(scale)
     used = sum(map(len, kept.values()))
     info = {
@@ -318,7 +322,7 @@ def score(
             found,
             fitted.prior,
             fitted.domains["general_weight"].to_numpy(dtype=np.float64),
-        ),
+        ).assign(component=component),
         traits=trait_table(responses.models.index, domains, found),
         info=info,
     )

@@ -22,7 +22,7 @@ from mtlirt.engine.joint_problem import (
     joint_problem,
 )
 from mtlirt.engine.joint_progress import JointProgress, standing_arrays, standing_from
-from mtlirt.engine.linked import model_components
+from mtlirt.engine.linked import linked
 from mtlirt.engine.lockstep import run_alternations
 from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import PlacedDomain, taken_domains, without_models
@@ -67,7 +67,7 @@ def joint_fit(
         cannot be told apart.
     """
     domains, left_out = complete_domains(executor, responses, domains, options)
-    component = model_components(executor, domains, responses.models.index)
+    component = linked(executor, domains, responses.models.index)
     info: dict[str, Any] = {
         "estimator": options.estimator,
         "rank": 0,

@@ -11,7 +11,7 @@ import pandas as pd
 from mtlirt.cluster.executor import Executor
 from mtlirt.engine.events import Listener
 from mtlirt.engine.item_errors import item_covariances
-from mtlirt.engine.linked import model_components
+from mtlirt.engine.linked import linked
 from mtlirt.engine.marginal import ridges
 from mtlirt.engine.options import FitOptions
 from mtlirt.engine.placement import PlacedDomain
@@ -91,12 +91,15 @@ def marginal_fit(
     flat = np.array([held.all() for held in state.held])
     median = general_trait(domains, table, flat)
     models = responses.models.index
+    component = linked(executor, domains, models)
     return Fit(
-        items=item_table(responses.items.index, domains, state, covariances, errors),
+        items=item_table(responses.items.index, domains, state, covariances, errors).assign(
+            component=component.items
+        ),
         domains=domain_table(domains, state, representation, options, median),
         models=model_table(models, domains, table, representation, median.weights).assign(
             weight=1.0 if domains[0].weights is None else domains[0].weights,
-            component=model_components(executor, domains, models),
+            component=component.models,
         ),
         traits=trait_table(models, domains, table),
         representation=loading_table(domains, representation),

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from mtlirt.engine.linked import Linked
 from mtlirt.engine.placement import PlacedDomain
 from mtlirt.engine.tables import item_columns, raw_columns, weak_domains
 from mtlirt.irt.box import INTERCEPTS, SLOPES
@@ -49,15 +50,17 @@ def point_tables(
     responses: Responses,
     domains: Sequence[PlacedDomain],
     estimate: PointEstimate,
-    component: pd.Series,
+    component: Linked,
 ) -> dict[str, pd.DataFrame]:
     """The tables of `Fit` but its history, null where an estimate has nothing to say."""
     names = pd.Index([domain.name for domain in domains], name="domain")
     models = responses.models.index
     return {
-        "items": item_point_table(responses.items.index, domains, estimate.items),
+        "items": item_point_table(responses.items.index, domains, estimate.items).assign(
+            component=component.items
+        ),
         "domains": domain_point_table(names, domains, estimate),
-        "models": model_point_table(models, domains, estimate).assign(component=component),
+        "models": model_point_table(models, domains, estimate).assign(component=component.models),
         "traits": trait_point_table(models, names, domains, estimate),
         "representation": pd.DataFrame(index=names),
     }

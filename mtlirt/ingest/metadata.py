@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
@@ -15,6 +15,7 @@ from mtlirt.ingest.ids import show, show_some
 from mtlirt.ingest.locations import Location
 from mtlirt.ingest.metadata_files import Metadata, read_metadata
 from mtlirt.ingest.report import ItemId
+from mtlirt.responses.weights import COLUMN, LARGEST_WEIGHT, is_weight
 
 Unknown = Literal["error", "report"]
 Key = TypeVar("Key", str, ItemId)
@@ -45,13 +46,15 @@ def join_models(path: Location, models: pd.DataFrame, unknown: Unknown = "error"
     Parameters
     ----------
     path
-        A file with a column ``model_id`` and any others.
+        A file with a column ``model_id`` and any others; ``weight``, if there, holds weights of
+        models.
     models
         The model table of responses.
     unknown
         Whether ids that the responses lack are an error or listed.
     """
     metadata = read_metadata(path, required=("model_id",))
+    _check_numbers(metadata, COLUMN, is_weight, f"a number from 0 to {LARGEST_WEIGHT:,.0f}")
     return _join(metadata, list(metadata.ids["model_id"]), models, "model", unknown)
 
 
@@ -77,7 +80,7 @@ def join_items(
     """
     column = domain_column or "domain"
     metadata = read_metadata(path, required=("item_id",), optional=(column,))
-    _check_floors(metadata)
+    _check_numbers(metadata, "guessing", _is_chance, "a chance from 0 to below 1")
     if column in metadata.ids:
         keys = list(zip(metadata.ids[column], metadata.ids["item_id"], strict=True))
     else:
@@ -85,17 +88,23 @@ def join_items(
     return _join(metadata, keys, items, "item", unknown)
 
 
-def _check_floors(metadata: Metadata) -> None:
-    """Refuse a column ``guessing`` that holds anything but numbers from 0 to below 1, or nulls."""
-    if "guessing" not in metadata.columns.column_names:
+def _check_numbers(
+    metadata: Metadata, column: str, accepted: Callable[[float], bool], expected: str
+) -> None:
+    """Refuse a column that holds anything but nulls, nan for such, and numbers accepted."""
+    if column not in metadata.columns.column_names:
         return
-    for position, value in enumerate(metadata.columns.column("guessing").to_pylist()):
+    for position, value in enumerate(metadata.columns.column(column).to_pylist()):
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        if value is not None and not (number and (value != value or 0.0 <= value < 1.0)):
+        if value is not None and not (number and (value != value or accepted(value))):
             raise InputError(
-                f"{metadata.rows.place(position)}: guessing is {show(str(value))}, expected a "
-                "chance from 0 to below 1"
+                f"{metadata.rows.place(position)}: {column} is {show(str(value))}, expected "
+                f"{expected}"
             )
+
+
+def _is_chance(value: float) -> bool:
+    return 0.0 <= value < 1.0
 
 
 def _find_domains(metadata: Metadata, items: pd.DataFrame) -> Iterator[ItemId]:

@@ -20,7 +20,7 @@ from mtlirt.ingest.reader import Rows
 from mtlirt.ingest.tidy import SUFFIXES
 
 NUMERIC = ("weight", "guessing")
-"""Columns that delimited files hold as numbers; their other columns are text."""
+"""Columns that delimited files hold as numbers, nan for none; in others any word is a text."""
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,27 @@ def block_links(block: ResponseBlock) -> BlockLinks:
     return BlockLinks(*_block_links(block.responses, block.weight))
 
 
+def answered_components(block: ResponseBlock, of_items: Ints) -> npt.NDArray[np.intp]:
+    """Which components each model of a block answered items of.
+
+    Parameters
+    ----------
+    of_items
+        The items' numbers, 0 of one that is in none.
+
+    Returns
+    -------
+    numpy.ndarray
+        Pairs (row, number), shape (pairs, 2), each once.
+    """
+    there = block.weight > 0 if block.weight.size else np.greater_equal(block.responses, 0)
+    pairs = [np.empty((0, 2), np.intp)]
+    for number in np.unique(of_items[of_items > 0]):
+        rows = np.flatnonzero(there[:, of_items == number].any(axis=1))
+        pairs.append(np.stack([rows, np.full(len(rows), number)], axis=1))
+    return np.concatenate(pairs)
+
+
 @inlined
 def root(parent: npt.NDArray[np.signedinteger], node: int) -> int:
     """The node that stands for a node's set; what lay between them is passed over next time."""

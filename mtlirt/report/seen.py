@@ -107,13 +107,14 @@ def _of_domains(kind: str, values: pd.Series, told: str) -> pd.DataFrame:
 
 def _models(fit: Fit) -> pd.DataFrame:
     unscored = fit.models["answered"][fit.models["overall"].isna()]
+    left_out = fit.info.get("models_left_out")
+    why = "It was left out, for it lacks a domain" if left_out else "It has none"
     return pd.DataFrame(
         {
-            "kind": "model without score",
+            "kind": "model left out" if left_out else "model without score",
             "domain": "",
             "id": unscored.index,
             "value": unscored.to_numpy(dtype=float),
-            "told": "value: its answers that were used. It has none, or was left out for a domain "
-            "that it lacks",
+            "told": f"value: its answers that were used. {why}",
         }
     )

@@ -15,10 +15,12 @@ def facts(fit: Fit, details: Details | None) -> dict[str, str]:
     info, models, items = fit.info, fit.models, fit.items
     answered, cells = int(models["answered"].sum()), len(models) * len(items)
     scored, constant = int(models["overall"].notna().sum()), int(items["constant"].sum())
+    left_out = info.get("models_left_out")
+    absent = "left out, for they lack a domain" if left_out else "without a score"
     told = {} if details is None else _published(details)
     told |= {
         "Estimator": str(info["estimator"]),
-        "Models": _counted(len(models), len(models) - scored, "without a score"),
+        "Models": _counted(len(models), len(models) - scored, absent),
         "Items": _counted(len(items), constant, "constant"),
         "Domains": f"{len(fit.domains):,}",
         "Answers": f"{answered:,} ({100 * answered / max(cells, 1):.4g} % of all cells)",

@@ -16,7 +16,7 @@ from mtlirt.irt.drift import adjusted
 from mtlirt.irt.linking import Method
 from mtlirt.irt.representation import composite_moments
 from mtlirt.result import Fit, check_level
-from mtlirt.scores.components import components
+from mtlirt.scores.components import components, several, told
 from mtlirt.scores.linking import (
     DomainLink,
     carried,
@@ -53,7 +53,8 @@ class Comparison:
         ``difference``, ``lower``, ``upper``, ``p``, ``p_adjusted``; ``rank_before``,
         ``rank_after``: of the published overall scores among all models of their fit;
         ``rank_change``: places gained among the models of both, by the scores compared here.
-        All within components, of both fits where places are gained: see `leaderboard`.
+        All within components, of both fits where places are gained: see `leaderboard`; where
+        either fit has several, ``component_before`` and ``component_after`` tell them.
     traits
         Index (model_id, domain): of models of both in linked domains. Columns as of `models`, and
         ``moved``.
@@ -192,18 +193,22 @@ def compared_models(
     sides = [(mean.reindex(both), variance.reindex(both)) for mean, variance in scores]
     compared = differences_of(sides[0], sides[1], link.reindex(both), level).reindex(index)
     compared["before"], compared["after"] = (score[0].reindex(index) for score in scores)
+    fits = {"before": before, "after": after}
     places = {
         f"rank_{name}": places_of(fit.models["overall"], components(fit)).reindex(index)
-        for name, fit in (("before", before), ("after", after))
+        for name, fit in fits.items()
     }
     ties = [components(fit).reindex(both) for fit in (before, after)]
     gained = places_of(compared["before"].reindex(both), *ties) - places_of(
         compared["after"].reindex(both), *ties
     )
     change = change.mask((compared["p_adjusted"] < 1.0 - level).to_numpy(), "moved")
-    return compared.assign(**places, rank_change=gained.reindex(index)).assign(change=change)[
-        ["change", *compared.columns, *places, "rank_change"]
-    ]
+    apart = {}
+    if any(map(several, fits.values())):
+        apart = {f"component_{name}": told(fit).reindex(index) for name, fit in fits.items()}
+    return compared.assign(**places, rank_change=gained.reindex(index), **apart).assign(
+        change=change
+    )[["change", *compared.columns, *places, "rank_change", *apart]]
 
 
 def compared_traits(

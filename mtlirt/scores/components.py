@@ -12,3 +12,15 @@ def components(scored: Fit | Scores) -> pd.Series:
     if "component" not in scored.models:
         return pd.Series(0, scored.models.index, dtype="Int64")
     return scored.models["component"].fillna(0)
+
+
+def told(scored: Fit | Scores) -> pd.Series:
+    """The component of each model, null where none is told."""
+    component = components(scored)
+    return component.where(component > 0)
+
+
+def several(scored: Fit | Scores) -> dict[str, pd.Series]:
+    """The column ``component`` of models; none where all are of one."""
+    component = told(scored)
+    return {"component": component} if len(component.dropna().unique()) > 1 else {}

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import NormalDist
+from typing import cast
 
 import numpy as np
 import pandas as pd
 
 from mtlirt.errors import InputError
 from mtlirt.result import Fit, Scores, check_level, check_named
-from mtlirt.scores.components import components
-from mtlirt.scores.overall import Definition, Weights, overall_scores
+from mtlirt.scores.components import components, several
+from mtlirt.scores.overall import Defined, Definition, Weights, overall_scores
 from mtlirt.scores.ranks import SEED, probability_better, rank_intervals, ranks, tie_groups
+from mtlirt.scores.raw import RawWeights, raw_intervals
 
 
 def leaderboard(
@@ -49,12 +51,13 @@ def leaderboard(
           `mtlirt.scores.ranks.rank_intervals`. Null for estimators without intervals.
         * ``tie_group``: models of one number cannot be told from its best, see
           `mtlirt.scores.ranks.tie_groups`; likewise null.
-        * ``component``, where the fit has more than one: models of different ones share no item,
-          directly or through a chain, and are never ranked against each other. Ranks, their
-          intervals and tie groups are those of each component by itself, the largest first.
-          Models alone (from `score`) have none: they are ranked together.
+        * ``component``, where there are several: models of different ones share no item, directly
+          or through a chain, and are never ranked against each other. Ranks, their intervals and
+          tie groups are those of each component by itself, the largest of the fit first. Models
+          from `score`, and those of weight 0, tie no others: see `Fit.models`.
         * the score, in a column of the name given by `by`, and ``lower``, ``upper``: its normal
-          interval, for an accuracy, expected or raw, within 0 and 1.
+          interval, of an expected accuracy within 0 and 1; of a raw one as by
+          `mtlirt.scores.raw.raw_intervals`.
         * ``answered``, ``known``: cells the model answered, of so many items of the fit.
         * ``domains``: how many it took.
         * ``trait_<domain>``, for every domain: its trait there.
@@ -73,17 +76,18 @@ def leaderboard(
     if not isinstance(seed, int) or seed < 0:
         raise InputError(f"seed {seed!r} is not a whole number from 0 up")
     models = scored.models
-    score, sd = overall_scores(scored, by, weights)
+    score, sd = _with_spread(scored, by, weights)
     margin = NormalDist().inv_cdf(0.5 + level / 2.0) * sd
     lower, upper = score - margin, score + margin
-    if by in ("accuracy", "raw"):
+    if by == "accuracy":
         lower, upper = lower.clip(0.0, 1.0), upper.clip(0.0, 1.0)
-    component = components(scored)
-    several = {} if component.max() < 2 else {"component": component.where(component > 0)}
+    elif by == "raw":
+        lower, upper = raw_intervals(scored, cast(RawWeights, weights), level)
+    apart = several(scored)
     board = pd.DataFrame(
         {
-            **_ranks_within(component, score, sd, level, seed),
-            **several,
+            **_ranks_within(components(scored), score, sd, level, seed),
+            **apart,
             by: score,
             "lower": lower,
             "upper": upper,
@@ -92,7 +96,7 @@ def leaderboard(
             "domains": models["domains"],
         }
     )
-    order = board.sort_values([*several, "rank", "model_id"], na_position="last").index
+    order = board.sort_values([*apart, "rank", "model_id"], na_position="last").index
     traits, borrowed = _by_domain(scored, "mean"), _by_domain(scored, "borrowed")
     parts = [board, traits.add_prefix("trait_"), borrowed.add_prefix("borrowed_")]
     return pd.concat([part.loc[order] for part in parts], axis=1)
@@ -126,7 +130,7 @@ def better(
         If a model is unknown, named twice or has no data, the estimator has no intervals, or as
         by `overall_scores`.
     """
-    score, sd = overall_scores(scored, by, weights)
+    score, sd = _with_spread(scored, by, weights)
     named = check_named(models, score.index, "model")
     for model in named:
         if pd.isna(score[model]):
@@ -144,6 +148,20 @@ def better(
     return pd.DataFrame(found, names, names.rename("than"))
 
 
+def _with_spread(scored: Fit | Scores, by: Definition | str, weights: Weights) -> Defined:
+    """Scores with the standard deviations that orders are drawn with.
+
+    That of a raw accuracy is half of its interval of one standard error either way, which is not 0
+    where all answers are right.
+    """
+    found = overall_scores(scored, by, weights)
+    if by != "raw":
+        return found
+    one = 2.0 * NormalDist().cdf(1.0) - 1.0
+    ends = raw_intervals(scored, cast(RawWeights, weights), one)
+    return Defined(found.mean, (ends.upper - ends.lower) / 2.0)
+
+
 def _ranks_within(
     component: pd.Series, score: pd.Series, sd: pd.Series, level: float, seed: int
 ) -> pd.DataFrame:
@@ -156,19 +174,14 @@ def _ranks_within(
 
 
 def _ranks(score: pd.Series, sd: pd.Series, level: float, seed: int) -> pd.DataFrame:
-    """Ranks, their intervals and the tie groups of the models that have any.
-
-    Beside others, a model whose score has no standard deviation may stand anywhere.
-    """
+    """Ranks, their intervals and the tie groups of the models that have any."""
     scored, spread = score.notna().to_numpy(), sd.notna().to_numpy()
     mean, width = score.to_numpy(dtype=np.float64), sd.to_numpy(dtype=np.float64)
-    drawn = scored & spread.any()
-    interval = rank_intervals(mean[drawn], np.where(spread, width, np.inf)[drawn], level, seed)
-    known = spread[drawn]
+    interval = rank_intervals(mean[spread], width[spread], level, seed)
     found = {
         "rank": (scored, ranks(mean[scored])),
-        "rank_lower": (spread, interval.low[known]),
-        "rank_upper": (spread, interval.high[known]),
+        "rank_lower": (spread, interval.low),
+        "rank_upper": (spread, interval.high),
         "tie_group": (spread, tie_groups(mean[spread], width[spread], level)),
     }
     out = {}

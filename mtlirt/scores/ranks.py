@@ -48,7 +48,7 @@ def rank_intervals(mean: Float, sd: Float, level: float, seed: int) -> RankInter
     Parameters
     ----------
     mean, sd
-        Of the models' scores, shape (models,); an infinite sd is that of a score which may be any.
+        Of the models' scores, shape (models,).
     level
         Between 0 and 1.
     seed

@@ -112,6 +112,7 @@ ITEMS = TableSchema(
                 constant=pa.bool_(),
                 at_limit=pa.bool_(),
             ),
+            *_fields(True, component=pa.int64()),  # null of none, and in snapshots that do not say
         ]
     ),
     pa.schema(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from mtlirt.errors import InputError
@@ -65,8 +66,11 @@ def _taken(out: Path) -> InputError:
     return InputError(f"{out}: exists already; give another place, or --overwrite")
 
 
-def make_folder(path: Path) -> None:
+@contextmanager
+def new_folder(path: Path) -> Iterator[None]:
     """Make a folder of this machine for results that are still to be found, or take an empty one.
+
+    Where that fails and nothing was written, a folder that was made is gone again.
 
     Raises
     ------
@@ -79,4 +83,11 @@ def make_folder(path: Path) -> None:
         raise InputError(f"{path}: results go to a folder of this machine; give a path")
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise InputError(f"{path}: exists already; give a new folder")
+    made = not path.exists()
     path.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        if made and not any(path.iterdir()):
+            path.rmdir()
+        raise

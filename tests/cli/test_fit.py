@@ -119,6 +119,18 @@ def test_a_joint_fit_names_the_models_it_leaves_out(store, tmp_path, capsys):
     assert "0 of 12 models have no data" in out
     assert "penalty 0.1 (given), 0 of 3 domains fused" in out
     assert mtlirt.load(url).info["models_left_out"] == 2
+    told = "2 of 12 models lack a domain: left out of the fit, not ranked"
+    for shown in (out, _printed(capsys, url), _printed(capsys, url, "--format", "markdown")):
+        assert told in shown.splitlines()
+        (line,) = [line for line in shown.splitlines() if "m02" in line]
+        assert line.replace("|", " ").split()[:5] == ["-", "m02", "left", "out", "-"]
+    board = mtlirt.leaderboard(mtlirt.load(url))
+    assert board.index[board["rank"].isna()].tolist() == ["m02", "m03"]
+
+
+def _printed(capsys, url, *options):
+    assert run(["leaderboard", url, *options]) == 0
+    return capsys.readouterr().out
 
 
 def test_cross_validation_shows_its_progress_and_leaves_its_path(store, tmp_path, capsys):

@@ -50,8 +50,8 @@ def test_estimators_without_intervals(store, tmp_path, capsys, estimator):
     assert run(["report", snapshots, "--out", str(out)]) == 0
     html = out.read_text(encoding="utf-8")
     assert f"The estimator &#39;{estimator}&#39; gives no standard deviations" in html
-    assert "12 (2 without a score)" in html
-    assert "model without score: 2" in html
+    assert "12 (2 left out, for they lack a domain)" in html
+    assert "model left out: 2" in html
 
 
 def test_bad_input(store, snapshots, tmp_path, capsys):

@@ -143,6 +143,28 @@ def test_models_that_agree_by_chance_are_no_clones(models, items):
     assert (deweight_clones(fit(responses), responses).models["weight"] == 1.0).all()
 
 
+def test_what_chance_explains_does_not_depend_on_the_order_of_rows():
+    rng = np.random.default_rng(3)
+    trait, slope = rng.normal(size=300), rng.lognormal(0.0, 0.3, 28)
+    chance = 1.0 / (1.0 + np.exp(-(np.outer(trait, slope) + rng.normal(size=28))))
+    values = (rng.random(chance.shape) < chance).astype(np.int8)
+    values[-20:] = values[:20]
+    found = fit(as_responses({"short": values}), max_rounds=1)
+
+    def weights(order):
+        responses = as_responses({"short": values[order]})
+        ids = found.models.index[order]
+        models, traits = found.models.loc[ids], found.traits.loc[ids]
+        responses = replace(responses, models=responses.models.set_axis(ids))
+        given = replace(found, models=models, traits=traits)
+        return deweight_clones(given, responses).models["weight"].loc[found.models.index]
+
+    expected = weights(np.arange(300))
+    assert 0 < (expected < 1.0).sum() < 40
+    for _ in range(3):
+        assert weights(rng.permutation(300)).equals(expected)
+
+
 def test_a_group_shares_the_largest_weight_of_its_models():
     rng = np.random.default_rng(3)
     values = drawn(rng, 40)

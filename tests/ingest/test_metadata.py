@@ -119,6 +119,34 @@ def test_a_guessing_floor_is_a_chance(write, source, floor):
         ingest([source], items=table)
 
 
+@pytest.mark.parametrize("weight", ["-0.5", "inf", "-inf", "1e7"])
+def test_a_weight_is_a_number_of_models(write, source, weight):
+    table = write("m.csv", f"model_id,weight\na,1e6\nNA,{weight}\n")
+    told = rf"m\.csv row 3: weight is '{float(weight)}', expected a number from 0 to 1,000,000"
+    with pytest.raises(InputError, match=told):
+        ingest([source], models=table)
+
+
+@pytest.mark.parametrize("weight", ['"heavy"', '"1"', "true", "-1"])
+def test_a_weight_is_no_text(write, source, weight):
+    table = write("m.jsonl", f'{{"model_id": "a", "weight": {weight}}}\n')
+    with pytest.raises(InputError, match=r"m\.jsonl line 1: weight is .*, expected a number from"):
+        ingest([source], models=table)
+
+
+@pytest.mark.parametrize("word", ["nan", "NaN", "NA", "null", "None", "#N/A", " "])
+def test_words_for_nothing_are_text(write, source, word):
+    models = write("m.csv", f'model_id,group,weight\na,{word},nan\nNA,"",\n')
+    items = write("i.csv", f"domain,item_id,topic,guessing\ny,1,{word},nan\nx,1,,\n")
+    found = ingest([source], models=models, items=items)[0]
+    assert found.models["group"].isna().tolist() == [True, False]
+    assert found.models.loc["a", "group"] == word
+    assert found.items.loc[("y", "1"), "topic"] == word
+    assert pd.isna(found.items.loc[("x", "1"), "topic"])
+    assert found.models["weight"].isna().all()
+    assert found.items["guessing"].isna().all()
+
+
 def test_guessing_floors_may_be_null(write, source):
     table = write("i.csv", "domain,item_id,guessing\nx,1,0.25\ny,1,\n")
     assert ingest([source], items=table)[0].items["guessing"].isna().sum() == 2

@@ -144,6 +144,7 @@ def item_table(rng, domains, items, models, estimator):
             "attempts": float(models),
             "constant": place == 0,
             "at_limit": (place == 2) & (not unknown),
+            "component": pd.array([1] * count, "Int64"),
         },
         index=index,
     )

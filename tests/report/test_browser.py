@@ -3,7 +3,7 @@
 import os
 import re
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 import pytest
@@ -136,6 +136,21 @@ def test_smallest_and_widest(make_fit, open_report, models, domains):
     assert opened.page.locator("#board-table tbody tr").count() == models
     assert opened.page.locator("#trait-map td").count() == models * len(domains)
     assert opened.overflow() <= 0
+
+
+def test_components_stand_one_after_the_other(make_fit, open_report):
+    fit = make_fit()
+    apart = pd.array([1] * 6 + [2] * 5 + [None], "Int64")
+    fit = replace(fit, models=fit.models.assign(component=apart))
+    board = leaderboard(fit)
+    opened = open_report(fit)
+    assert clean(opened)
+    assert opened.column("board-table", 1) == [*["1"] * 6, *["2"] * 5, "–"]
+    assert opened.column("board-table", 2) == [*"123456", *"12345", "–"]
+    assert opened.column("board-table", 3) == board.index.tolist()
+    assert opened.sort("board-table", "component") == "descending"
+    assert opened.column("board-table", 1) == [*["2"] * 5, *["1"] * 6, "–"]
+    assert clean(opened)
 
 
 def test_every_column_sorts_both_ways(make_fit, open_report):

@@ -55,6 +55,7 @@ def make_fit(rank=2, seed=0):
                 "attempts": rng.random(9),
                 "constant": np.arange(9) == 1,
                 "at_limit": np.arange(9) == 2,
+                "component": pd.array([1, 2, None, *[1] * 6], "Int64"),
             },
             index=items,
         ),

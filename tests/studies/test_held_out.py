@@ -114,6 +114,12 @@ def test_the_program_writes_results_once(responses, tmp_path, capsys):
     assert "method 'pool': there is none; known are accuracy" in capsys.readouterr().err
     assert run([arguments[0], "--out", str(tmp_path / "other"), "--items", "6,x"]) == 2
     assert capsys.readouterr().err.endswith("items '6,x': expected whole numbers, by commas\n")
+    assert run([*arguments[:2], str(tmp_path / "other"), "--items", "25"]) == 2
+    assert "25 leave none out" in capsys.readouterr().err
+    assert not (tmp_path / "other").exists()
+    (tmp_path / "empty").mkdir()
+    assert run([*arguments[:2], str(tmp_path / "empty"), "--items", "25"]) == 2
+    assert not any((tmp_path / "empty").iterdir())
 
 
 def test_joint_needs_complete_models(responses):
