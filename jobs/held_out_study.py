@@ -27,8 +27,9 @@ def main(
         typer.Option(help="Models with every item; or others with the anchor and two domains."),
     ] = "complete",
     anchor: Annotated[
-        str, typer.Option(help="With partial: a domain that the models took.")
-    ] = "mmlu",
+        str | None,
+        typer.Option(help="With partial: a domain that the models took.", show_default="mmlu"),
+    ] = None,
     items: Annotated[str, typer.Option(metavar="N,...", help="Items a domain.")] = "10,30",
     splits: Annotated[int, typer.Option(min=1, help="Random draws of items.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Equal seeds give equal draws.")] = 0,

@@ -24,8 +24,9 @@ def print_refit(done: Refit, top: int, as_json: bool) -> None:
             f"not converged after {fitted.info['rounds']:,} rounds: in the last one parameters "
             f"moved by {fitted.history['change'].iloc[-1]:.1e}"
             + (f" and the objective by {moved:.1e}" if len(fitted.history) > 1 else "")
-            + f", tolerance {fitted.info['tolerance']:g}; "
-            "give more max-rounds or a larger tolerance"
+            + f", tolerance {fitted.info['tolerance']:g}"
+            + (" (of the objective a millionth of it)" if "penalty" in fitted.info else "")
+            + "; give more max-rounds or a larger tolerance"
         )
     if fitted.info.get("models_left_out"):
         left_out = fitted.models.index[fitted.models["general"].isna()]

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mtlirt.cluster.executor import open_executor
+from mtlirt.engine.options import FitOptions
 from mtlirt.errors import InputError
 from mtlirt.responses.arrays import from_arrays
 from mtlirt.responses.matrix import MISSING, Responses
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
 
 Blocks = dict[str, NDArray[np.int8]]
 Models = Literal["complete", "partial"]
+
+ANCHOR = "mmlu"
+"""The domain that partial models took, if none is named."""
+
+FOLDS = FitOptions().folds
+"""Method `joint` needs as many items."""
 
 HELD_OUT_METHODS: dict[str, Callable[[Responses], Estimates]] = {
     "accuracy": METHODS["accuracy"],
@@ -52,7 +59,7 @@ class HeldOutOptions:
         "complete": those that answered every item; "partial": the others that took the domain
         `anchor` and at least two more.
     anchor
-        A domain.
+        A domain; only for partial models, None for `ANCHOR`.
     methods
         Of `HELD_OUT_METHODS`; None is all that such models allow.
     """
@@ -61,7 +68,7 @@ class HeldOutOptions:
     splits: int = 20
     seed: int = 0
     models: Models = "complete"
-    anchor: str = "mmlu"
+    anchor: str | None = None
     methods: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -76,6 +83,13 @@ class HeldOutOptions:
                 raise InputError(f"{what} {asked}: name each once")
         if not self.items or min(self.items) < 1:
             raise InputError(f"items {self.items}: expected numbers from 1 up")
+        if "joint" in self.asked and min(self.items) < FOLDS:
+            raise InputError(
+                f"items {min(self.items)}: method 'joint' is cross-validated and needs {FOLDS} or "
+                "more; leave it out"
+            )
+        if self.anchor is not None and self.models == "complete":
+            raise InputError(f"anchor {self.anchor!r}: is for partial models, these are complete")
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -121,9 +135,10 @@ def held_out_study(
 
 def chosen_models(responses: Responses, options: HeldOutOptions) -> Blocks:
     """The responses of the models asked for, in memory."""
-    if options.models == "partial" and options.anchor not in responses.domains:
+    anchor = options.anchor or ANCHOR
+    if options.models == "partial" and anchor not in responses.domains:
         names = ", ".join(responses.domains)
-        raise InputError(f"domain {options.anchor!r}: there is none; known are {names}")
+        raise InputError(f"domain {anchor!r}: there is none; known are {names}")
     blocks = {name: np.asarray(part.array) for name, part in responses.domains.items()}
     for name, block in blocks.items():
         if block.dtype != np.int8:
@@ -137,7 +152,7 @@ def chosen_models(responses: Responses, options: HeldOutOptions) -> Blocks:
         rows = complete
     else:
         taken = np.stack([cells.any(axis=1) for cells in answered.values()])
-        rows = ~complete & answered[options.anchor].any(axis=1) & (taken.sum(axis=0) >= 3)
+        rows = ~complete & answered[anchor].any(axis=1) & (taken.sum(axis=0) >= 3)
     if rows.sum() < 3:
         raise InputError(f"{rows.sum()} models are {options.models}: a study needs 3")
     return {name: block[rows] for name, block in blocks.items()}

@@ -94,7 +94,8 @@ SMALL_FACTORS = (1, 2)
 """By which models, items and domains are multiplied, one at a time."""
 
 MANY_ITEMS = 16
-"""Items are multiplied by this as well: passes over cells, the cheapest work, then show."""
+"""Items are multiplied by this as well: passes over cells, the cheapest work, then show. So they are
+where fits are spread over threads and workers."""
 
 MISSING = (0.0, 0.05, 0.2, 0.6, 0.95)
 SMALL_MISSING = (0.0, 0.2)
@@ -124,12 +125,13 @@ def _runs(
 ) -> Iterator[tuple[Group, Run]]:
     base = SMALL if small else BASE
     factors = SMALL_FACTORS if small else FACTORS
+    long = replace(base, items=base.items * MANY_ITEMS)
     for count in threads:
-        yield "strong, threads", Run(base, Place(0, count))
-        yield "weak, threads", Run(_widened(base, count), Place(0, count))
+        yield "strong, threads", Run(long, Place(0, count))
+        yield "weak, threads", Run(_widened(long, count), Place(0, count))
     for count in workers:
-        yield "strong, workers", Run(base, Place(count, 1))
-        yield "weak, workers", Run(_widened(base, count), Place(count, 1))
+        yield "strong, workers", Run(long, Place(count, 1))
+        yield "weak, workers", Run(_widened(long, count), Place(count, 1))
     place = Place(0, max(threads))
     for factor in factors:
         yield "models", Run(replace(base, models=round(base.models * factor)), place)

@@ -127,3 +127,15 @@ def test_joint_needs_complete_models(responses):
     assert set(HELD_OUT_METHODS) - set(HeldOutOptions(models="partial").asked) == {"joint"}
     with pytest.raises(InputError, match=r"method 'joint' needs every model in every domain"):
         HeldOutOptions(models="partial", methods=("joint",))
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"items": (4, 10)}, "items 4: method 'joint' is cross-validated and needs 5 or more"),
+        ({"anchor": "arc"}, "anchor 'arc': is for partial models, these are complete"),
+    ],
+)
+def test_what_does_not_go_together(asked, message):
+    with pytest.raises(InputError, match=message):
+        HeldOutOptions(**asked)

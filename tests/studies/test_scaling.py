@@ -2,6 +2,7 @@
 
 import importlib.util
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from mtlirt.studies import scaling, scaling_measure
 from mtlirt.studies.floor import READS, floor_seconds
 from mtlirt.studies.scaling import run_scaling
 from mtlirt.studies.scaling_options import ScalingOptions, powers_of_two
-from mtlirt.studies.scaling_runs import BASE, GROUPS, SMALL, Place, Run, catalogue
+from mtlirt.studies.scaling_runs import BASE, GROUPS, MANY_ITEMS, SMALL, Place, Run, catalogue
 from mtlirt.studies.study import Progress
 
 OPTIONS = ScalingOptions(workers=(1,), threads=(1, 2), rounds=2, turns=2, small=True)
@@ -77,7 +78,7 @@ def test_a_small_study_runs_from_fits_to_tables(program, tmp_path, capsys, in_th
     assert printed.out.splitlines() == [f"{out}/{name}" for name in FILES]
     runs = OPTIONS.runs
     assert printed.err.splitlines()[0] == f"0/{len(runs)} runs"
-    assert printed.err.splitlines()[-1].startswith(f"{len(runs)}/{len(runs)} runs 60x10x6-")
+    assert printed.err.splitlines()[-1].startswith(f"{len(runs)}/{len(runs)} runs 60x160x6-")
     assert in_threads == [(None, None), (1, 1)]
     measured = from_parquet((tmp_path / "study" / FILES[0]).read_bytes()).to_pandas()
     assert list(measured["run"]) == [run.name for run in runs]
@@ -152,11 +153,12 @@ def test_places_are_those_the_machine_has(monkeypatch, cores, counts):
 def test_each_group_varies_one_thing():
     groups = catalogue((1, 2), (1, 2, 4), small=False)
     assert list(groups) == list(GROUPS)
-    assert {run.size for run in groups["strong, workers"]} == {BASE}
+    long = replace(BASE, items=BASE.items * MANY_ITEMS)
+    assert {run.size for run in groups["strong, workers"]} == {long}
     assert [run.place for run in groups["strong, workers"]] == [Place(1, 1), Place(2, 1)]
     for run in groups["weak, threads"]:
         assert run.size.domains == BASE.domains * run.place.threads
-        assert run.size.cells == BASE.cells * run.place.lanes
+        assert run.size.cells == long.cells * run.place.lanes
     for name in ("models", "items", "domains", "missing"):
         sizes = [run.size for run in groups[name]]
         assert BASE in sizes
