@@ -94,8 +94,8 @@ SMALL_FACTORS = (1, 2)
 """By which models, items and domains are multiplied, one at a time."""
 
 MANY_ITEMS = 16
-"""Items are multiplied by this as well: passes over cells, the cheapest work, then show. So they are
-where fits are spread over threads and workers."""
+"""Items are multiplied by this as well: passes over cells, the cheapest work, then show. So they
+are where fits are spread over threads and workers."""
 
 MISSING = (0.0, 0.05, 0.2, 0.6, 0.95)
 SMALL_MISSING = (0.0, 0.2)
