@@ -1,0 +1,96 @@
+"""Several attempts of one model at one document: successes of trials."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from mtlirt.errors import InputError
+from mtlirt.ingest.ids import show
+from mtlirt.ingest.runs import Samples
+
+
+@dataclass
+class _Document:
+    """One document: where it was met first, its content, and the scores of its attempts."""
+
+    number: int
+    content: str | None
+    scores: list[float | None] = field(default_factory=list)
+
+
+class Attempts:
+    """Takes the samples of a run, then puts those of one document together.
+
+    Parameters
+    ----------
+    source
+        Names the file in errors.
+    noun
+        What the log calls attempts.
+    """
+
+    def __init__(self, source: str, noun: str) -> None:
+        self._source, self._noun = source, noun
+        self._met: Counter[tuple[str, int]] = Counter()
+        self._documents: dict[tuple[str, int], _Document] = {}
+
+    def add(
+        self, document: str, attempt: int, score: float | None, number: int, content: str | None
+    ) -> None:
+        """Take one sample.
+
+        Parameters
+        ----------
+        attempt
+            Which it is. Where a document has one attempt twice it becomes two records, and the
+            rule for several responses in one cell says what becomes of them.
+        score
+            None where there is none.
+        number
+            Where it stands in the file.
+        """
+        met = self._met[document, attempt]
+        self._met[document, attempt] += 1
+        group = self._documents.setdefault((document, met), _Document(number, content))
+        group.scores.append(score)
+
+    def samples(self, outcomes: Mapping[str, int]) -> Iterator[Samples]:
+        """One record a document: its score, or successes of trials where attempts repeat.
+
+        Raises
+        ------
+        InputError
+            If an attempt of several is neither a success nor a failure.
+        """
+        once = {key: each for key, each in self._documents.items() if len(each.scores) == 1}
+        yield Samples(
+            [document for document, _ in once],
+            [each.scores[0] for each in once.values()],
+            [each.number for each in once.values()],
+            contents=[each.content for each in once.values()],
+            outcomes=outcomes,
+        )
+        more = {key: each for key, each in self._documents.items() if len(each.scores) > 1}
+        if not more:
+            return
+        scored = [self._scored(document, each) for (document, _), each in more.items()]
+        yield Samples(
+            [document for document, _ in more],
+            [sum(scores) if scores else None for scores in scored],
+            [each.number for each in more.values()],
+            trials=[len(scores) for scores in scored],
+            contents=[each.content for each in more.values()],
+        )
+
+    def _scored(self, name: str, document: _Document) -> list[float]:
+        scores = [score for score in document.scores if score is not None]
+        for score in scores:
+            if score not in (0, 1):
+                raise InputError(
+                    f"{self._source} sample {document.number}: {show(name)} has "
+                    f"{len(document.scores)} {self._noun}, one with score {score}: only attempts "
+                    "scored 0 or 1 can be put together; choose a metric of those (--metric)"
+                )
+        return scores
