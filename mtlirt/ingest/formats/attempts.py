@@ -1,10 +1,11 @@
-"""Several attempts of one model at one document: successes of trials."""
+"""Several attempts of one model at one document: successes of trials, or their mean."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from mtlirt.errors import InputError
 from mtlirt.ingest.ids import show
@@ -57,40 +58,52 @@ class Attempts:
         group.scores.append(score)
 
     def samples(self, outcomes: Mapping[str, int]) -> Iterator[Samples]:
-        """One record a document: its score, or successes of trials where attempts repeat.
+        """One record a document.
+
+        Where attempts repeat it is successes of trials if all scores of the run are 0 or 1, else
+        the mean of its attempts.
 
         Raises
         ------
         InputError
-            If an attempt of several is neither a success nor a failure.
+            If an attempt of several has a score outside [0, 1], which a mean would hide.
         """
         once = {key: each for key, each in self._documents.items() if len(each.scores) == 1}
-        yield Samples(
-            [document for document, _ in once],
-            [each.scores[0] for each in once.values()],
-            [each.number for each in once.values()],
-            contents=[each.content for each in once.values()],
-            outcomes=outcomes,
-        )
         more = {key: each for key, each in self._documents.items() if len(each.scores) > 1}
-        if not more:
-            return
-        scored = [self._scored(document, each) for (document, _), each in more.items()]
-        yield Samples(
-            [document for document, _ in more],
-            [sum(scores) if scores else None for scores in scored],
-            [each.number for each in more.values()],
-            trials=[len(scores) for scores in scored],
-            contents=[each.content for each in more.values()],
-        )
+        yield _together(once, [each.scores[0] for each in once.values()], outcomes=outcomes)
+        if more:
+            scored = [self._scored(document, each) for (document, _), each in more.items()]
+            sums = [sum(scores) if scores else None for scores in scored]
+            counts = [len(scores) for scores in scored]
+            if self._is_binary():
+                yield _together(more, sums, trials=counts)
+            else:
+                pairs = zip(sums, counts, strict=True)
+                yield _together(more, [None if s is None else s / count for s, count in pairs])
+
+    def _is_binary(self) -> bool:
+        scores = (score for each in self._documents.values() for score in each.scores)
+        return all(score is None or score in (0, 1) for score in scores)
 
     def _scored(self, name: str, document: _Document) -> list[float]:
         scores = [score for score in document.scores if score is not None]
         for score in scores:
-            if score not in (0, 1):
+            if not 0 <= score <= 1:
                 raise InputError(
                     f"{self._source} sample {document.number}: {show(name)} has "
-                    f"{len(document.scores)} {self._noun}, one with score {score}: only attempts "
-                    "scored 0 or 1 can be put together; choose a metric of those (--metric)"
+                    f"{len(document.scores)} {self._noun}, one with score {score}: expected 0 "
+                    "to 1; choose another metric (--metric)"
                 )
         return scores
+
+
+def _together(
+    documents: Mapping[tuple[str, int], _Document], correct: list[float | None], **more: Any
+) -> Samples:
+    return Samples(
+        [document for document, _ in documents],
+        correct,
+        [each.number for each in documents.values()],
+        contents=[each.content for each in documents.values()],
+        **more,
+    )

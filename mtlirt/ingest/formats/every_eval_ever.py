@@ -27,6 +27,7 @@ from mtlirt.ingest.stamps import read_stamp
 _LINE_KEYS = (b'"evaluation_id"', b'"model_id"', b'"evaluation_name"', b'"sample_id"')
 _AGGREGATE_KEYS = (b'"schema_version"', b'"evaluation_id"', b'"source_metadata"')
 _AT_ONCE = 10_000
+_UNNAMED = "score"
 
 
 class _Asked(Struct):
@@ -155,10 +156,10 @@ def _choose(
 ) -> tuple[_Key, _Told]:
     """The result to read of one evaluation, and what is known of it."""
     about = {key: _about(key, told) for key in keys}
-    names = {about[key].metric or key.evaluation_result_id or "score": key for key in keys}
+    names = {about[key].metric or key.evaluation_result_id or _UNNAMED: key for key in keys}
     if len(names) < len(keys):
-        names = {key.evaluation_result_id or "score": key for key in keys}
-    asked = choices.metric if len(keys) > 1 or choices.metric in names else None
+        names = {key.evaluation_result_id or _UNNAMED: key for key in keys}
+    asked = None if list(names) == [_UNNAMED] else choices.metric
     key = names[choose(asked, list(names), "metric", place)]
     return key, about[key]
 

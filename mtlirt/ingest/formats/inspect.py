@@ -261,10 +261,9 @@ def _number(value: Any, place: str) -> float | None:
 def _content(sample: _Sample) -> str | None:
     """A hash of the question, if it is nothing but text."""
     asked = sample.input
+    texts: list[tuple[Any, Any]] = [("user", asked)]
     if isinstance(asked, list):
         texts = [(part.get("role"), part.get("content")) for part in asked]
-    else:
-        texts = [("user", asked)]
     attachments = sample.attachments or {}
     if not all(isinstance(text, str) for _, text in texts):
         return None
