@@ -191,7 +191,7 @@ def _together(lines: list[tuple[int, _Line]]) -> Samples:
     scores: list[float | None] = []
     for _, line in lines:
         score = line.evaluation.score
-        if line.error is not None:
+        if line.error:
             outcomes["errored"] += 1
             score = None
         elif score is None or math.isnan(score):
