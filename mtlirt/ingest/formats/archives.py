@@ -6,6 +6,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from errno import EINVAL
 from typing import BinaryIO
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
@@ -16,6 +17,8 @@ from mtlirt.ingest.locations import Location
 from mtlirt.ingest.opening import naming, open_plain
 
 _ZSTANDARD = 93
+_BROKEN = (BadZipFile, EOFError, RuntimeError, ValueError, struct.error, zlib.error)
+"""What `zipfile` raises on damage; `NotImplementedError` is a `RuntimeError`."""
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
 
 
@@ -44,7 +47,10 @@ class Archive:
             if info.compress_type == _ZSTANDARD:
                 return self._read_zstandard(info)
             return self._zip.read(info)
-        except (BadZipFile, NotImplementedError, RuntimeError, struct.error, zlib.error) as error:
+        except _BROKEN as error:
+            raise InputError(f"{self._source}: cannot read its member {name}: {error}") from error
+        except OSError as error:
+            _raise_unless_misplaced(error)
             raise InputError(f"{self._source}: cannot read its member {name}: {error}") from error
 
     def _read_zstandard(self, info: ZipInfo) -> bytes:
@@ -64,6 +70,12 @@ class Archive:
         return content
 
 
+def _raise_unless_misplaced(error: OSError) -> None:
+    """Let errors of the disk pass; a place that no file has is the archive's own fault."""
+    if error.errno != EINVAL:
+        raise error
+
+
 @contextmanager
 def open_archive(path: Location) -> Iterator[Archive]:
     """Open a zip archive.
@@ -76,7 +88,10 @@ def open_archive(path: Location) -> Iterator[Archive]:
     with naming(path), open_plain(path) as file:
         try:
             zipped = ZipFile(file)
-        except BadZipFile as error:
+        except _BROKEN as error:
+            raise InputError(f"{path}: no whole zip archive: {error}") from error
+        except OSError as error:
+            _raise_unless_misplaced(error)
             raise InputError(f"{path}: no whole zip archive: {error}") from error
         with zipped:
             yield Archive(file, zipped, str(path))

@@ -22,7 +22,7 @@ from mtlirt.ingest.formats.documents import content_hash, read_document
 from mtlirt.ingest.formats.helm_groups import HEADLINE, ON_VALIDATION
 from mtlirt.ingest.ids import show
 from mtlirt.ingest.locations import Location, kind_at
-from mtlirt.ingest.runs import Choices, Role, Run, Samples, choose
+from mtlirt.ingest.runs import Choices, Role, Run, Samples, choose, named_model
 
 _LOG = "per_instance_stats.json"
 _COMPANIONS = {
@@ -58,6 +58,17 @@ class _Entry(Struct):
     @property
     def split(self) -> str | None:
         return self.stats[0].name.split if self.stats else None
+
+
+class _Adapter(Struct):
+    model: str | None = None
+    method: str | None = None
+    max_train_instances: int | None = None
+    max_eval_instances: int | None = None
+
+
+class _Adapted(Struct):
+    adapter_spec: _Adapter
 
 
 class _Spec(Struct):
@@ -109,19 +120,19 @@ class Helm:
                 "files of a run folder together"
             )
         spec = read_document(beside, _Spec)
+        adapter = read_document(beside, _Adapted).adapter_spec
         entries = read_document(path, list[_Entry])
         plain = [entry for entry in entries if entry.perturbation is None]
         split = _split(plain, spec, choices, str(path))
         chosen = [entry for entry in plain if entry.split == split]
         metric = _metric(chosen, spec, choices, str(path))
-        adapter = spec.adapter_spec
-        shots = adapter.get("max_train_instances")
+        shots = adapter.max_train_instances
         yield Run(
             source=str(path),
-            model=_model(spec, choices, str(beside)),
+            model=adapter.model or named_model(choices, str(beside), "adapter_spec.model"),
             task=_task(spec),
             samples=partial(_samples, path, metric, split),
-            version=adapter.get("method"),
+            version=adapter.method,
             shots=None if shots is None else str(shots),
             split=split,
             metric=metric,
@@ -135,13 +146,6 @@ def _beside(path: Location, name: str) -> Location | None:
         if kind_at(found) == "file":
             return found
     return None
-
-
-def _model(spec: _Spec, choices: Choices, source: str) -> str:
-    model = spec.adapter_spec.get("model") or choices.model
-    if not isinstance(model, str):
-        raise InputError(f"{source}: adapter_spec has no model; name it with --model")
-    return model
 
 
 def _task(spec: _Spec) -> str:
@@ -176,11 +180,11 @@ def _metric(entries: Sequence[_Entry], spec: _Spec, choices: Choices, source: st
     return choose(choices.metric, found if choices.metric else declared or found, "metric", source)
 
 
-def _partial(entries: Sequence[_Entry], adapter: dict[str, Any]) -> str:
+def _partial(entries: Sequence[_Entry], adapter: _Adapter) -> str:
     """Whether there are as many instances as were allowed at most."""
-    most = adapter.get("max_eval_instances")
+    most = adapter.max_eval_instances
     instances = len({(entry.instance_id, entry.split) for entry in entries})
-    return f"limit {most}" if isinstance(most, int) and instances >= most else ""
+    return f"limit {most}" if most is not None and instances >= most else ""
 
 
 def _samples(path: Location, metric: str | None, split: str | None) -> Iterator[Samples]:

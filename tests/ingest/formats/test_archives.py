@@ -78,3 +78,27 @@ def test_no_archive(write, content):
     path = write("x.eval", content)
     with pytest.raises(InputError, match=r"x.eval: no whole zip archive"), open_archive(path):
         pass
+
+
+@pytest.mark.parametrize(
+    ("at", "value"),
+    [(6, b"\xff"), (42, b"\xff\xff\xff\x7f")],
+    ids=["a version to come", "members beyond the end"],
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_directory_that_is_damaged(write, packed, kind, at, value):
+    content = bytearray(packed[kind])
+    start = content.index(b"PK\x01\x02") + at
+    content[start : start + len(value)] = value
+    path = write("x.eval", bytes(content))
+    with pytest.raises(InputError, match=r"x.eval: "), open_archive(path) as archive:
+        archive.read("a.json")
+
+
+def test_a_directory_before_the_start(write):
+    content = bytearray(zipped(zipfile.ZIP_STORED))
+    end = content.index(b"PK\x05\x06")
+    content[end + 12 : end + 16] = b"\xff\xff\xff\x00"
+    path = write("x.eval", bytes(content))
+    with pytest.raises(InputError, match=r"x.eval: no whole zip archive"), open_archive(path):
+        pass

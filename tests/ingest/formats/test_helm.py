@@ -187,9 +187,15 @@ def test_broken_folders(folder, read, write):
     with pytest.raises(InputError, match=r"no run_spec.json beside it, which names model"):
         read(path)
     path = folder([entry(0, 1)], {"name": "x", "adapter_spec": {}})
-    with pytest.raises(InputError, match=r"run_spec.json: adapter_spec has no model; .*--model"):
+    with pytest.raises(
+        InputError, match=r"does not name its model \(adapter_spec.model\); name .*--model"
+    ):
         read(path, metric="exact_match")
     assert read(path, model="m", metric="exact_match")[1].runs[0].model == "m"
+    with pytest.raises(
+        InputError, match=r"Expected `str \| null`, got `int` - at `\$.adapter_spec.met"
+    ):
+        read(folder([entry(0, 1)], spec(method=3)))
     write("run/run_spec.json", "{}")
     with pytest.raises(InputError, match=r"run_spec.json: Object missing required field `name`"):
         read(path)
