@@ -37,7 +37,7 @@ def log(samples, status="success", results=None, scorer="match", config=None, **
     }
 
 
-def zipped(content, compression=zipfile.ZIP_DEFLATED, *, ended=True):
+def zipped(content, *, ended=True):
     """The members of an archive."""
     header = {key: content[key] for key in ("version", "eval", "plan")}
     members = {"_journal/start.json": header}
