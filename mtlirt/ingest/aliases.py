@@ -79,7 +79,9 @@ MMLU_SUBJECTS = frozenset(
     ]
 )
 
-_MMLU = re.compile(r"(?:hendrycksTest[-_]|hendrycks_test[-_]|mmlu[-_:])(?P<subject>.+)")
+_MMLU = re.compile(
+    r"(?:hendrycksTest[-_]|hendrycks_test[-_]|mmlu[-_]|mmlu:(?:subject=)?)(?P<subject>.+)"
+)
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ def renamed(batch: Batch, aliases: Aliases) -> Batch:
 def mmlu_subject(task: str) -> str | None:
     """What harnesses write behind a name of MMLU, a known subject or not; None for other tasks.
 
-    ``hendrycksTest-anatomy``, ``mmlu_anatomy`` and ``mmlu:anatomy`` are all ``anatomy``.
+    ``hendrycksTest-anatomy``, ``mmlu_anatomy`` and ``mmlu:subject=anatomy`` are all ``anatomy``.
     """
     match = _MMLU.fullmatch(task)
     return match["subject"] if match else None

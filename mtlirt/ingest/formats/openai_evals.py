@@ -1,0 +1,184 @@
+"""OpenAI Evals' logs: JSON lines, the first the run's ``spec``, then an event a line.
+
+Events are of a sample and have a type: ``match`` says whether an answer is correct, ``metrics``
+gives numbers by name, ``error`` what went wrong; others tell of the conversation. A run that came
+to its end has a line with its ``final_report``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from msgspec import Struct
+from msgspec import field as default
+
+from mtlirt.errors import InputError
+from mtlirt.ingest.formats.documents import read_documents
+from mtlirt.ingest.ids import show
+from mtlirt.ingest.jsonlines import SUFFIXES
+from mtlirt.ingest.locations import Location
+from mtlirt.ingest.runs import Choices, Role, Run, Samples, choose, named_model
+from mtlirt.ingest.stamps import read_stamp
+
+_MATCH = "match"
+_AT_ONCE = 10_000
+
+
+class _Config(Struct):
+    max_samples: int | None = None
+
+
+class _Spec(Struct):
+    eval_name: str
+    base_eval: str | None = None
+    split: str | None = None
+    completion_fns: list[str] = default(default_factory=list)
+    created_at: str | None = None
+    run_config: _Config = default(default_factory=_Config)
+
+
+class _Line(Struct):
+    spec: _Spec | None = None
+    final_report: Any = None
+    type: str | None = None
+    sample_id: str | int | None = None
+    data: Any = None
+
+
+class OpenAIEvals:
+    """Reads the logs of ``oaieval``; the metric is ``match``, or a name in ``metrics`` events.
+
+    ``match`` is taken unless another is asked for. A sample with several events of the metric is
+    several responses to one item.
+    """
+
+    name = "openai-evals"
+
+    def role(self, path: Location, head: bytes) -> Role | None:
+        """Told by the suffix and the first line."""
+        if not path.name.lower().endswith(SUFFIXES):
+            return None
+        line = head.split(b"\n", 1)[0]
+        return "log" if line.startswith(b'{"spec"') and b'"eval_name"' in line else None
+
+    def runs(self, path: Location, choices: Choices) -> Iterator[Run]:
+        """One run; reads the file once for its metrics, and again for samples."""
+        spec: _Spec | None = None
+        ended = False
+        found: dict[str, None] = {}
+        for _, _, line in read_documents(path, _Line):
+            spec = spec or line.spec
+            ended |= line.final_report is not None
+            found.update(dict.fromkeys(_scores(line)))
+        if spec is None:
+            raise InputError(f"{path}: no log of OpenAI Evals: no line has the run's spec")
+        task, version = _name(spec)
+        yield Run(
+            source=str(path),
+            model=_model(spec, choices, str(path)),
+            task=task,
+            samples=partial(_samples, path, metric := _metric(found, choices, str(path))),
+            version=version,
+            split=spec.split,
+            metric=metric,
+            time=None
+            if spec.created_at is None
+            else read_stamp(spec.created_at, f"{path}: spec.created_at"),
+            partial=_partial(spec, ended=ended),
+        )
+
+
+def _scores(line: _Line) -> dict[str, Any]:
+    """The values of an event by metric."""
+    if not isinstance(line.data, dict):
+        return {}
+    if line.type == _MATCH:
+        return {_MATCH: line.data.get("correct")}
+    if line.type == "metrics":
+        return {name: value for name, value in line.data.items() if isinstance(value, (int, float))}
+    return {}
+
+
+def _name(spec: _Spec) -> tuple[str, str | None]:
+    """Task and version of an evaluation that is named ``task.split.version``."""
+    start = f"{spec.base_eval}.{spec.split}."
+    if spec.base_eval and spec.eval_name.startswith(start):
+        return spec.base_eval, spec.eval_name.removeprefix(start)
+    return spec.eval_name, None
+
+
+def _model(spec: _Spec, choices: Choices, source: str) -> str:
+    names = list(dict.fromkeys(spec.completion_fns))
+    if len(names) == 1:
+        return names[0]
+    where = "several completion_fns" if names else "no completion_fns in its spec"
+    return named_model(choices, source, where)
+
+
+def _metric(found: dict[str, None], choices: Choices, source: str) -> str | None:
+    return choose(choices.metric, list(found), "metric", source, _MATCH) if found else None
+
+
+def _partial(spec: _Spec, *, ended: bool) -> str:
+    most = spec.run_config.max_samples
+    reasons = [] if most is None else [f"limit {most}"]
+    return ", ".join(reasons if ended else [*reasons, "no final report"])
+
+
+@dataclass
+class _Chunk:
+    """Some scored samples."""
+
+    documents: list[str] = field(default_factory=list)
+    correct: list[Any] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+
+    def add(self, document: str, correct: Any, number: int) -> None:
+        self.documents.append(document)
+        self.correct.append(correct)
+        self.numbers.append(number)
+
+    def samples(self, **outcomes: int) -> Samples:
+        counts = {reason: count for reason, count in outcomes.items() if count}
+        return Samples(self.documents, self.correct, self.numbers, outcomes=counts, unit="line")
+
+
+def _samples(path: Location, metric: str | None) -> Iterator[Samples]:
+    """The scored samples as they come, then those of which there are only other events."""
+    scored: set[str] = set()
+    errored: set[str] = set()
+    others: dict[str, int] = {}
+    chunk = _Chunk()
+    for number, _, line in read_documents(path, _Line):
+        if line.sample_id is None:
+            continue
+        document = str(line.sample_id)
+        scores = _scores(line)
+        if metric in scores and not _is_missing(scores[metric]):
+            value = scores[metric]
+            if not isinstance(value, (int, float)):
+                raise InputError(
+                    f"{path} line {number}: correct is {show(str(value))}, expected true or false"
+                )
+            scored.add(document)
+            chunk.add(document, value, number)
+        else:
+            others.setdefault(document, number)
+            if line.type == "error":
+                errored.add(document)
+        if len(chunk.documents) == _AT_ONCE:
+            yield chunk.samples()
+            chunk = _Chunk()
+    unscored = [document for document in others if document not in scored]
+    for document in unscored:
+        chunk.add(document, None, others[document])
+    failed = len(errored.intersection(unscored))
+    yield chunk.samples(errored=failed, unscored=len(unscored) - failed)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
