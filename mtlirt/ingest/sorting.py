@@ -61,7 +61,7 @@ class Sorter:
         known = ["auto", "tidy", "wide", *formats()]
         if self.format not in known:
             raise InputError(
-                f"format ('--format') is {show(self.format)}, expected {', '.join(known)}"
+                f"format is {show(self.format)}, expected {', '.join(known)} ('--format')"
             )
 
     def sort(self, source: Location) -> Sorted:
