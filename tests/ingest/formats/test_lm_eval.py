@@ -355,7 +355,7 @@ def test_a_document_twice_under_one_filter_is_left_to_the_rule_of_cells(log, rea
         (jsonl([line(0, acc=1), line(1, acc="yes")]), r"line 2.*correct is 'yes'"),
         (jsonl([line(0, acc=1), line(1, acc=7)]), r"line 2.*correct is 7, expected 0 or 1"),
         (jsonl([line(0, acc=1), line(1, acc=0.5)]), r"line 2.*a fraction.*--fractions keep"),
-        (jsonl([line(0, acc=1), line(" ", acc=1)]), r"item ' "),
+        (jsonl([line(0, acc=1), line(" ", acc=1)]), r"line 2: document is ' ', expected an id"),
         (jsonl([line(0)]), r"it has no metric"),
         (jsonl([line(0, acc=1, doc_hash=7)]), r"line 1: .*doc_hash"),
     ],
