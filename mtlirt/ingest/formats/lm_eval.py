@@ -20,7 +20,7 @@ import msgspec
 
 from mtlirt.errors import InputError
 from mtlirt.ingest.decoding import decode, numbered_lines, read_document
-from mtlirt.ingest.formats.lm_eval_results import Results, results_beside
+from mtlirt.ingest.formats.lm_eval_results import Results, is_results, results_beside
 from mtlirt.ingest.formats.metrics import choose_filter, choose_metric, is_score
 from mtlirt.ingest.formats.stamps import STAMP, time_of
 from mtlirt.ingest.ids import show, show_some
@@ -34,11 +34,9 @@ BATCH = 10_000
 
 _NAME = re.compile(rf"samples_(?P<task>.+)_(?P<stamp>{STAMP})")
 _SUFFIX = re.compile(r"\.(jsonl|json|ndjson)(\.gz)?$")
-_RESULTS_NAME = re.compile(rf"(results|results_.*|.*_{STAMP})\.json(\.gz)?")
 _BEGIN = rb"(?:\xef\xbb\xbf)?\s*"
 _SAMPLE = re.compile(_BEGIN + rb'\[?\s*\{\s*"doc_id"\s*:[^{]{0,100}"doc"\s*:')
 _NAMED_SAMPLE = re.compile(_BEGIN + rb'\[?\s*\{.*"(doc_id|doc|arguments|resps)"\s*:', re.DOTALL)
-_RESULTS = re.compile(_BEGIN + rb'\{\s*"results"\s*:\s*\{')
 _NO_METRICS = frozenset(
     [
         "doc_id",
@@ -71,9 +69,7 @@ class LmEval:
         named = _NAME.fullmatch(path.name[: suffix.start()])
         if (_NAMED_SAMPLE if named else _SAMPLE).match(head):
             return "log"
-        if _RESULTS_NAME.fullmatch(path.name) and _RESULTS.match(head):
-            return "companion"
-        return None
+        return "companion" if is_results(path.name, head) else None
 
     def runs(self, path: Location, choices: Choices) -> Iterator[Run]:
         """The one run of a file."""

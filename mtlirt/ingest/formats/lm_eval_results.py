@@ -6,6 +6,7 @@ It is ``results_TIME.json``, or ``NAME_TIME.json`` where the user named the outp
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -14,11 +15,15 @@ import msgspec
 
 from mtlirt.errors import InputError
 from mtlirt.ingest.decoding import read_document
-from mtlirt.ingest.formats.stamps import spellings
+from mtlirt.ingest.formats.stamps import STAMP, spellings
 from mtlirt.ingest.locations import Location, kind_at, neighbours
+from mtlirt.ingest.opening import naming, open_bytes
+from mtlirt.ingest.runs import HEAD_BYTES
 
 Table = dict[str, Any]
 
+_NAME = re.compile(rf"(results|.*_{STAMP})\.json(\.gz)?")
+_BEGIN = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"results"\s*:\s*\{')
 _MODEL_KEYS = ("peft", "delta", "pretrained", "model", "path", "engine")
 """Of the arguments of a model, in the order in which the harness looks for its name."""
 
@@ -117,9 +122,10 @@ def read_results(path: Location) -> Results:
 
 def results_beside(samples: Location, stamp: str | None) -> Results | None:
     """The results of the run that wrote a file of samples; None where they are not beside it."""
-    names = ["results.json"]
-    if stamp is not None:
-        names[:0] = [f"results_{spelling}.json" for spelling in spellings(stamp)]
+    if stamp is None:
+        names = ["results.json"]
+    else:
+        names = [f"results_{spelling}.json" for spelling in spellings(stamp)]
     for name in names:
         for path in (samples.parent / name, samples.parent / f"{name}.gz"):
             if kind_at(path) == "file":
@@ -127,9 +133,19 @@ def results_beside(samples: Location, stamp: str | None) -> Results | None:
     if stamp is not None:
         ends = f"_{stamp}.json", f"_{stamp}.json.gz"
         for path in neighbours(samples):
-            if path.name.endswith(ends) and not path.name.startswith("samples_"):
+            if path.name.endswith(ends) and _begins_as_results(path):
                 return read_results(path)
     return None
+
+
+def is_results(name: str, head: bytes) -> bool:
+    """Whether a file is one of results, told by its name and first bytes."""
+    return bool(_NAME.fullmatch(name) and _BEGIN.match(head))
+
+
+def _begins_as_results(path: Location) -> bool:
+    with naming(path), open_bytes(path) as file:
+        return is_results(path.name, file.read(HEAD_BYTES))
 
 
 def _arguments(told: str | Table | None) -> Mapping[str, Any]:

@@ -131,6 +131,7 @@ def test_names_of_models(log, read, told, model):
 
 def test_a_results_file_with_another_name(log, write, read):
     path = log([line(0, acc=1)], results=None)
+    write(f"run/another_{STAMP}.json", json.dumps(["no results"]))
     write(f"run/mine_{STAMP}.json", json.dumps(RESULTS))
     cells, report = read(path.parent)
     assert only(cells)[0] == "org/model"
