@@ -191,6 +191,8 @@ def _filter(
 ) -> str | None:
     """The filter whose samples are read; None where the log does not say."""
     mine = first.get("filter")
+    if mine is not None and not isinstance(mine, str):
+        raise InputError(f"{log.path}: filter is {show(str(mine))}, expected text")
     told = [] if results is None else results.metrics(task)
     known = [name for name_of, name in told if name_of == metric and name is not None]
     if mine is None:

@@ -10,7 +10,7 @@ import pytest
 
 from mtlirt.errors import InputError
 from mtlirt.ingest import ingest
-from mtlirt.ingest.formats.lm_eval import LmEval
+from mtlirt.ingest.formats.lm_eval import BATCH, LmEval
 from mtlirt.ingest.registry import recognise
 from mtlirt.ingest.runs import Choices
 
@@ -358,6 +358,7 @@ def test_a_document_twice_under_one_filter_is_left_to_the_rule_of_cells(log, rea
         (jsonl([line(0, acc=1), line(1, acc=0.5)]), r"line 2.*a fraction.*--fractions keep"),
         (jsonl([line(0, acc=1), line(" ", acc=1)]), r"line 2: document is ' ', expected an id"),
         (jsonl([line(0)]), r"it has no metric"),
+        (jsonl([line(0, acc=1, filter=["none"])]), r"filter is .*, expected text"),
         (jsonl([line(0, acc=1, doc_hash=7)]), r"line 1: .*doc_hash"),
     ],
 )
@@ -448,6 +449,13 @@ def test_in_remote_folders(log, place, upload, same, tmp_path):
     same(here[0], there[0])
     assert len(there[1].companions) == 2
     assert list(here[0].models.index) == ["org/model", "other"]
+
+
+def test_samples_come_in_batches(log):
+    (run,) = LmEval().runs(log([line(k, acc=1) for k in range(BATCH + 1)]), Choices())
+    batches = list(run.samples())
+    assert [len(batch.documents) for batch in batches] == [BATCH, 1]
+    assert batches[1].numbers == [BATCH + 1]
 
 
 def test_the_time_of_a_run_is_aware(log):
