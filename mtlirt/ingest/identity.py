@@ -58,7 +58,7 @@ class _Form:
 
 @dataclass
 class ItemBook:
-    """All items met, with what logs say of them: some 300 bytes an item.
+    """All items met, with what logs say of them: 90 bytes an item, 260 with a SHA-256 of its content.
 
     Attributes
     ----------
