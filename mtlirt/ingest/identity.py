@@ -58,7 +58,7 @@ class _Form:
 
 @dataclass
 class ItemBook:
-    """All items met, with what logs say of them: 90 bytes an item, 260 with a SHA-256 of its content.
+    """All items met, with what logs say of them: 260 bytes an item of which a SHA-256 is known.
 
     Attributes
     ----------

@@ -10,28 +10,25 @@ which is in the same folder, in the one above, or under ``results/`` as the file
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 
 from mtlirt.errors import InputError
-from mtlirt.ingest.decoding import read_document
+from mtlirt.ingest.formats.details_results import Results, parse_name, results_of
 from mtlirt.ingest.formats.metrics import choose_metric
-from mtlirt.ingest.formats.stamps import STAMP, spellings, time_of
+from mtlirt.ingest.formats.stamps import time_of
 from mtlirt.ingest.ids import is_text
-from mtlirt.ingest.locations import Location, kind_at
+from mtlirt.ingest.locations import Location
 from mtlirt.ingest.opening import naming
 from mtlirt.ingest.parquet import read_batches, read_schema
 from mtlirt.ingest.runs import Choices, Run, Samples, named_model
 
 BATCH_ROWS = 4096
 
-_NAME = re.compile(rf"details_(?P<task>.+)_(?P<stamp>{STAMP})\.parquet")
 _STRUCTS = ("metrics", "metric")
 _NO_METRICS = frozenset(
     [
@@ -47,78 +44,6 @@ _NO_METRICS = frozenset(
 _ID = ("doc", "id")
 _QUESTIONS = (("doc", "query"), ("example",), ("hashes", "example"), ("hash", "example"))
 """Where the question may be, or a hash of it."""
-
-
-@dataclass(frozen=True)
-class Name:
-    """What the name of a file of details says.
-
-    Attributes
-    ----------
-    full
-        The task as the tool's other files call it.
-    suite, shots
-        None where the name has none.
-    """
-
-    full: str
-    suite: str | None
-    task: str
-    shots: str | None
-    stamp: str
-
-    @property
-    def short(self) -> str:
-        """The task without its shots."""
-        return self.task if self.suite is None else f"{self.suite}|{self.task}"
-
-
-def parse_name(name: str) -> Name | None:
-    """Take the name of a file of details apart; None for other files."""
-    match = _NAME.fullmatch(name)
-    if match is None:
-        return None
-    first, *rest = match["task"].split("|")
-    words = [first, *(part for part in rest if not part.isdecimal())]
-    return Name(
-        full=match["task"],
-        suite=words[0] if len(words) > 1 else None,
-        task="|".join(words[1:] or words),
-        shots=next((part for part in rest if part.isdecimal()), None),
-        stamp=match["stamp"],
-    )
-
-
-class _General(msgspec.Struct):
-    model_name: str | None = None
-    max_samples: int | None = None
-
-
-class _Results(msgspec.Struct):
-    """What is read of the file that names the model."""
-
-    config_general: _General = msgspec.field(default_factory=_General)
-    versions: dict[str, Any] = {}
-    config_tasks: dict[str, Any] = {}
-
-    def version(self, name: Name) -> str | None:
-        """The version of a task, with its suite: other suites ask and count in other ways."""
-        told = self.versions.get(name.full, self.versions.get(name.short))
-        parts = [part for part in (name.suite, told) if part is not None]
-        return ":".join(map(str, parts)) or None
-
-    def partial(self, name: Name) -> str:
-        """Why the run of a task is not whole; empty for a whole one."""
-        task = self.config_tasks.get(name.full, self.config_tasks.get(name.short))
-        if isinstance(task, dict):
-            original, effective = task.get("original_num_docs"), task.get("effective_num_docs")
-            if isinstance(original, int) and isinstance(effective, int) and effective > 0:
-                return f"{effective} of {original} documents" if effective < original else ""
-        limit = self.config_general.max_samples
-        return "" if limit is None else f"limit {limit}"
-
-
-_DECODER = msgspec.json.Decoder(_Results)
 
 
 def read_run(path: Location, choices: Choices, headlines: Mapping[str, str]) -> Run:
@@ -141,7 +66,7 @@ def read_run(path: Location, choices: Choices, headlines: Mapping[str, str]) -> 
     schema = read_schema(path)
     metrics = _metrics(schema, source)
     metric = choose_metric(choices, list(metrics), source, headlines.get(name.task))
-    results = _results_of(path, name.stamp) or _Results()
+    results = results_of(path, name.stamp) or Results()
     model = results.config_general.model_name or named_model(
         choices, source, "config_general of results_TIME.json"
     )
@@ -157,21 +82,6 @@ def read_run(path: Location, choices: Choices, headlines: Mapping[str, str]) -> 
         time=time_of(name.stamp, source),
         partial=results.partial(name),
     )
-
-
-def _results_of(path: Location, stamp: str) -> _Results | None:
-    """The results of the run; None where they are nowhere near."""
-    folders = [path.parent, path.parent.parent]
-    for ancestor in path.parent.parents:
-        if ancestor.name == "details":
-            below = path.parent.parent.parts[len(ancestor.parts) :]
-            folders.append(ancestor.parent.joinpath("results", *below))
-    for folder in folders:
-        for spelling in spellings(stamp):
-            results = folder / f"results_{spelling}.json"
-            if kind_at(results) == "file":
-                return read_document(results, _DECODER)
-    return None
 
 
 def _metrics(schema: pa.Schema, source: str) -> dict[str, tuple[str, ...]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from mtlirt.ingest.formats.details import parse_name, read_run
+from mtlirt.ingest.formats.details import read_run
+from mtlirt.ingest.formats.details_results import parse_name
 from mtlirt.ingest.formats.openllm_details import SUITE, is_results
 from mtlirt.ingest.formats.stamps import STAMP
 from mtlirt.ingest.locations import Location

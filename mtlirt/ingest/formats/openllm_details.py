@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator
 
 from mtlirt.ingest.aliases import MMLU_SUBJECTS
-from mtlirt.ingest.formats.details import parse_name, read_run
+from mtlirt.ingest.formats.details import read_run
+from mtlirt.ingest.formats.details_results import parse_name
 from mtlirt.ingest.formats.stamps import STAMP
 from mtlirt.ingest.locations import Location
 from mtlirt.ingest.runs import Choices, Role, Run

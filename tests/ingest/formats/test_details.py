@@ -9,7 +9,7 @@ import pytest
 
 from mtlirt.errors import InputError
 from mtlirt.ingest import ingest
-from mtlirt.ingest.formats.details import parse_name
+from mtlirt.ingest.formats.details_results import parse_name
 from mtlirt.ingest.registry import recognise
 from mtlirt.ingest.runs import Choices
 
