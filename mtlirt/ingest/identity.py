@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
+import numpy as np
 import pandas as pd
 
 from mtlirt.errors import InputError
@@ -34,9 +35,30 @@ def check_pool(names: Collection[str]) -> None:
         raise InputError(f"pool is {show(strange[0])}, expected one of {', '.join(QUALIFIERS)}")
 
 
+@dataclass(frozen=True)
+class _Form:
+    """The documents of a domain that share their qualifiers.
+
+    Attributes
+    ----------
+    ending
+        What their item ids have behind the document.
+    documents
+        The content of each and the source that told it, where one did.
+    first
+        The first document of each content.
+    """
+
+    domain: str
+    qualifiers: Mapping[str, str]
+    ending: str
+    documents: dict[str, tuple[str, str] | None] = field(default_factory=dict)
+    first: dict[str, str] = field(default_factory=dict)
+
+
 @dataclass
 class ItemBook:
-    """All items met, with what logs say of them.
+    """All items met, with what logs say of them: 260 bytes an item of which a SHA-256 is known.
 
     Attributes
     ----------
@@ -51,63 +73,93 @@ class ItemBook:
     on_content: OnContent = "error"
     repeated: Repeated = "report"
     differing: dict[ItemId, None] = field(default_factory=dict)
-    _facts: dict[ItemId, dict[str, str]] = field(default_factory=dict)
-    _contents: dict[ItemId, tuple[str, str]] = field(default_factory=dict)
-    _first: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    _forms: dict[tuple[str, str], _Form] = field(default_factory=dict)
 
     def enter(
         self,
         domain: str,
-        document: str,
         qualifiers: Mapping[str, str],
-        content: str | None,
         source: str,
-    ) -> str:
-        """The item id of a document, which is taken down.
+        documents: Sequence[str],
+        contents: Sequence[str | None] | None,
+    ) -> list[str]:
+        """The item ids of some documents of a source, which are taken down.
 
         Raises
         ------
         InputError
-            If its content is not that of an earlier run.
+            If the content of one is not that of an earlier run.
         """
-        item = qualified(document, qualifiers)
-        key = domain, item
-        if key not in self._facts:
-            self._facts[key] = {"task": domain, "document": document, **qualifiers}
-        if content is None:
-            return item
-        known, where = self._contents.setdefault(key, (content, source))
-        if known != content:
-            if self.on_content == "error":
-                raise InputError(
-                    f"{source}: item {show(item)} of domain {show(domain)} is not what it is in "
-                    f"{where} (its content differs): read them with task versions apart, or "
-                    "choose content report (--content report)"
-                )
-            self.differing[key] = None
-        if self.repeated == "first":
-            same = domain, content, qualified("", qualifiers)
-            return self._first.setdefault(same, item)
-        return item
+        ending = qualified("", qualifiers)
+        form = self._forms.setdefault((domain, ending), _Form(domain, qualifiers, ending))
+        if contents is None:
+            for document in documents:
+                form.documents.setdefault(document, None)
+            return [document + ending for document in documents]
+        items = []
+        for document, content in zip(documents, contents, strict=True):
+            known = form.documents.setdefault(document, None)
+            if content is not None:
+                if known is None:
+                    form.documents[document] = content, source
+                elif known[0] != content:
+                    self._note_difference(form, document, known[1], source)
+                if self.repeated == "first":
+                    document = form.first.setdefault(content, document)
+            items.append(document + ending)
+        return items
 
     def copies(self) -> tuple[tuple[ItemId, ...], ...]:
         """Groups of items of equal content, within domains and across them."""
+        met: set[str] = set()
+        shared = {
+            content
+            for content, _, _ in self._told()
+            if content in met or met.add(content)  # type: ignore[func-returns-value]
+        }
         groups: defaultdict[str, dict[tuple[str, str], ItemId]] = defaultdict(dict)
-        for (domain, item), (content, _) in self._contents.items():
-            groups[content].setdefault(
-                (domain, self._facts[domain, item]["document"]), (domain, item)
-            )
+        for content, document, form in self._told():
+            if content in shared:
+                item = form.domain, document + form.ending
+                groups[content].setdefault((form.domain, document), item)
         return tuple(
             tuple(sorted(members.values())) for members in groups.values() if len(members) > 1
         )
 
     def table(self, items: pd.Index) -> pd.DataFrame:
         """What is known of some items, a column a fact that any of them has."""
+        forms: defaultdict[str, list[_Form]] = defaultdict(list)
+        for form in self._forms.values():
+            forms[form.domain].append(form)
         names = ["task", "document", *QUALIFIERS, "content"]
-        nothing: dict[str, str] = {}
-        rows = [self._facts.get(item, nothing) | self._content(item) for item in items]
-        table = pd.DataFrame.from_records(rows, index=items, columns=names).astype(object)
-        return table.where(table.notna(), None).dropna(axis=1, how="all")
+        columns = {name: np.full(len(items), None, object) for name in names}
+        levels = (items.get_level_values(level) for level in (0, 1))
+        for position, (domain, item) in enumerate(zip(*levels, strict=True)):
+            for form in forms[domain]:
+                document = item.removesuffix(form.ending)
+                if item.endswith(form.ending) and document in form.documents:
+                    columns["task"][position] = form.domain
+                    columns["document"][position] = document
+                    columns["content"][position] = (form.documents[document] or (None,))[0]
+                    for name, value in form.qualifiers.items():
+                        columns[name][position] = value
+                    break
+        told = {name: column for name, column in columns.items() if column.any()}
+        return pd.DataFrame(told, index=items, dtype=object)
 
-    def _content(self, item: Any) -> dict[str, str]:
-        return {"content": self._contents[item][0]} if item in self._contents else {}
+    def _told(self) -> Iterator[tuple[str, str, _Form]]:
+        """The contents that are known, each with its document."""
+        for form in self._forms.values():
+            for document, known in form.documents.items():
+                if known is not None:
+                    yield known[0], document, form
+
+    def _note_difference(self, form: _Form, document: str, where: str, source: str) -> None:
+        item = document + form.ending
+        if self.on_content == "error":
+            raise InputError(
+                f"{source}: item {show(item)} of domain {show(form.domain)} is not what it is in "
+                f"{where} (its content differs): read them with task versions apart, or "
+                "choose content report (--content report)"
+            )
+        self.differing[form.domain, item] = None

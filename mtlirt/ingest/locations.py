@@ -87,3 +87,11 @@ def files_in(folder: Location) -> list[Location]:
         for parts, path in sorted(inside.items())
         if not any(part.startswith(".") for part in parts)
     ]
+
+
+def neighbours(file: Location) -> list[Location]:
+    """What is in the folder of a file, in the order of its names."""
+    if isinstance(file, Path):
+        return sorted(file.parent.iterdir())
+    with reaching(file):
+        return sorted(file.parent.iterdir(), key=lambda path: path.name)

@@ -13,9 +13,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from mtlirt.errors import InputError
 from mtlirt.ingest.aliases import MMLU_SUBJECTS, NO_ALIASES, Aliases, mmlu_subject
 from mtlirt.ingest.current import WhichRuns, current_runs
 from mtlirt.ingest.identity import ItemBook, OnContent, Repeated, check_pool
+from mtlirt.ingest.ids import show
 from mtlirt.ingest.objects import encode_object_ids, object_values
 from mtlirt.ingest.reader import Batch, Rows
 from mtlirt.ingest.report import ItemId, RunCount
@@ -113,30 +115,45 @@ class RunLedger:
 
     def _batch(self, run: Run, samples: Samples, seen: dict[str, str]) -> Batch:
         """Some samples as records; `seen` is the document that stood for each item of the run."""
-        qualifiers = self._qualifiers(run)
-        contents = samples.contents or [None] * len(samples.documents)
-        items = [
-            self._book.enter(run.task, document, qualifiers, content, run.source)
-            for document, content in zip(samples.documents, contents, strict=True)
-        ]
-        kept = [
-            seen.setdefault(item, document) == document
-            for item, document in zip(items, samples.documents, strict=True)
-        ]
-        self._repeated += kept.count(False)
-        rows = Rows(
-            run.source, np.array(list(compress(samples.numbers, kept)), np.int64), samples.unit
+        documents, numbers, correct = samples.documents, samples.numbers, samples.correct
+        trials = samples.trials
+        _check_documents(run, samples)
+        items = self._book.enter(
+            run.task, self._qualifiers(run), run.source, documents, samples.contents
         )
-        correct = list(compress(samples.correct, kept))
+        if self._rule.repeated == "first":
+            kept = [
+                seen.setdefault(item, document) == document
+                for item, document in zip(items, documents, strict=True)
+            ]
+            self._repeated += kept.count(False)
+            items, numbers, correct = (
+                list(compress(each, kept)) for each in (items, numbers, correct)
+            )
+            trials = None if trials is None else list(compress(trials, kept))
+        rows = Rows(run.source, np.array(numbers, np.int64), samples.unit)
         columns = {
             "model_id": _one_id(run.model, len(correct), rows, "model_id"),
-            "item_id": encode_object_ids(list(compress(items, kept)), rows, "item_id"),
+            "item_id": encode_object_ids(items, rows, "item_id"),
             "domain": _one_id(run.task, len(correct), rows, "domain"),
             "correct": object_values(correct, rows, "correct"),
         }
-        if samples.trials is not None:
-            columns["trials"] = pa.array(list(compress(samples.trials, kept)), pa.int64())
+        if trials is not None:
+            columns["trials"] = pa.array(trials, pa.int64())
         return Batch(pa.RecordBatch.from_pydict(columns), rows)
+
+
+def _check_documents(run: Run, samples: Samples) -> None:
+    """Refuse documents without an id."""
+    if not all(map(str.strip, samples.documents)):
+        number, blank = next(
+            (number, document)
+            for number, document in zip(samples.numbers, samples.documents, strict=True)
+            if not document.strip()
+        )
+        raise InputError(
+            f"{run.source} {samples.unit} {number}: document is {show(blank)}, expected an id"
+        )
 
 
 def _one_id(name: str, count: int, rows: Rows, field: str) -> pa.Array[Any]:

@@ -1,4 +1,5 @@
-"""Ingest of tidy Parquet: 4,272 models x 13,232 items in 56 domains, complete, in random order.
+"""Ingest of tidy Parquet, 4,272 models x 13,232 items in 56 domains, complete, in random order; and
+of a harness's log of one run, 32 MiB, or 1 GiB with ``make bench-xl``.
 
 Run by ``make bench``; not part of the test suite. Every round is ``mtlirt ingest`` in a process of
 its own, its start included. Ratios to the floor (one read of the columns) are printed with the
@@ -6,6 +7,7 @@ times.
 """
 
 import hashlib
+import json
 import resource
 import shutil
 import subprocess
@@ -77,24 +79,35 @@ def cpu_seconds():
     return usage.ru_utime + usage.ru_stime
 
 
-def test_ingest(benchmark, table, tmp_path):
-    folder, rows = table
-    peaks, cpu = [], []
+@pytest.fixture
+def ingest_alone(tmp_path):
+    """Runs ``mtlirt ingest`` in a process of its own: what it prints, CPU seconds, peak MiB."""
 
-    def ingest():
+    def ingest_alone(source, *options):
         before = cpu_seconds()
-        verb = ["ingest", str(folder), "--out", str(tmp_path / "store"), "--overwrite"]
+        verb = ["ingest", str(source), "--out", str(tmp_path / "store"), "--overwrite", *options]
         done = subprocess.run(
             [sys.executable, "-c", INGEST, *verb],
             capture_output=True,
             text=True,
             check=True,
         )
-        cpu.append(cpu_seconds() - before)
         *_, peak = done.stdout.split()
-        peaks.append(int(peak) // 1024)
+        return done.stdout, cpu_seconds() - before, int(peak) // 1024
+
+    return ingest_alone
+
+
+def test_ingest(benchmark, table, ingest_alone):
+    folder, rows = table
+    peaks, cpu = [], []
+
+    def ingest():
+        printed, seconds, peak = ingest_alone(folder)
+        cpu.append(seconds)
+        peaks.append(peak)
         counts = f"{rows:,} cells, 0 missing, 0 duplicates, 0 conflicts"
-        assert f"{rows:,} records in {FILES} files: {counts}" in done.stdout
+        assert f"{rows:,} records in {FILES} files: {counts}" in printed
 
     benchmark.pedantic(ingest, rounds=3)
     seconds = benchmark.stats.stats.median
@@ -108,3 +121,68 @@ def test_ingest(benchmark, table, tmp_path):
         times_the_floor=round(seconds / floor, 1),
     )
     print(f"\ningest: {seconds:.2f} s, {benchmark.extra_info}")
+
+
+STAMP = "2024-06-01T21-45-00.000000"
+
+
+def sample(document, prompt):
+    """A line of 5 kB as the lm-evaluation-harness writes it."""
+    digest = hashlib.sha256(str(document).encode()).hexdigest()
+    request = {"arg_0": f"{prompt}\n\nQ: {digest}\nA:", "arg_1": ' (A) the "first"'}
+    return {
+        "doc_id": document,
+        "doc": {"question": digest, "choices": ["é", "b\\c", "d", "e"], "answer": document % 4},
+        "target": str(document % 4),
+        "arguments": {f"gen_args_{k}": request for k in range(4)},
+        "resps": [[["-1.5", "False"]]] * 4,
+        "filtered_resps": [["-1.5", "False"]] * 4,
+        "filter": "none",
+        "metrics": ["acc"],
+        "doc_hash": digest,
+        "prompt_hash": digest,
+        "target_hash": digest,
+        "acc": float(document % 3 == 0),
+    }
+
+
+@pytest.fixture(
+    params=[32, pytest.param(1024, marks=pytest.mark.slow)], ids=lambda size: f"MiB={size}"
+)
+def log(request, tmp_path):
+    """A folder with the log of one run of so many MiB, and how many samples it has."""
+    folder, documents = tmp_path / "log", 0
+    folder.mkdir()
+    told = {"results": {"t": {"acc,none": 0.5}}, "versions": {"t": 1}, "model_name": "org/model"}
+    (folder / f"results_{STAMP}.json").write_text(json.dumps(told))
+    prompt = "Which of these is right? None of it.\n" * 25
+    with (folder / f"samples_t_{STAMP}.jsonl").open("w") as file:
+        while file.tell() < request.param << 20:
+            lines = [sample(documents + k, prompt) for k in range(1000)]
+            file.write("".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines))
+            documents += len(lines)
+    yield folder, documents
+    shutil.rmtree(folder)
+
+
+def test_ingest_of_a_log(benchmark, log, ingest_alone):
+    folder, documents = log
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    peaks, cpu = [], []
+
+    def ingest():
+        printed, seconds, peak = ingest_alone(folder, "--poor-domains", "keep")
+        cpu.append(seconds)
+        peaks.append(peak)
+        assert f"{documents:,} records in 1 files: {documents:,} cells, 0 missing" in printed
+
+    benchmark.pedantic(ingest, rounds=3)
+    seconds = benchmark.stats.stats.median
+    benchmark.extra_info.update(
+        mb=size // 10**6,
+        samples=documents,
+        mb_per_second=int(size / 1e6 / seconds),
+        cpu_seconds=round(sorted(cpu)[1], 2),
+        peak_mib=max(peaks),
+    )
+    print(f"\ningest of a log: {seconds:.2f} s, {benchmark.extra_info}")

@@ -1,0 +1,163 @@
+"""The samples of a file of the lm-evaluation-harness, those of one filter."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from mtlirt.errors import InputError
+from mtlirt.ingest.decoding import decode, numbered_lines, read_document
+from mtlirt.ingest.ids import show
+from mtlirt.ingest.jsonlines import without_mark
+from mtlirt.ingest.locations import Location
+from mtlirt.ingest.opening import naming, open_bytes
+from mtlirt.ingest.runs import Samples
+
+BATCH = 10_000
+"""Samples that are handed over at once."""
+
+_OBJECT = msgspec.json.Decoder(dict[str, Any])
+
+
+class _Filtered(msgspec.Struct):
+    filter: str | None = None
+
+
+@dataclass(frozen=True)
+class SampleFile:
+    """JSON lines, or one JSON array, of samples."""
+
+    path: Location
+    is_array: bool
+
+    @classmethod
+    def at(cls, path: Location) -> SampleFile:
+        """The file at a place, told by its first character."""
+        with naming(path), open_bytes(path) as file:
+            return cls(path, without_mark(file.read(100)).lstrip().startswith(b"["))
+
+    def first(self) -> dict[str, Any] | None:
+        """The first sample, all of it; None if there is none."""
+        if self.is_array:
+            return next(
+                iter(read_document(self.path, msgspec.json.Decoder(list[dict[str, Any]]))), None
+            )
+        for number, line in numbered_lines(self.path):
+            return decode(line, _OBJECT, f"{self.path} line {number}")
+        return None
+
+    def filters(self) -> list[str]:
+        """The filters of all samples."""
+        names = (line.filter for _, line in self.decoded(_Filtered))
+        return list(dict.fromkeys(name for name in names if name is not None))
+
+    def decoded(self, kind: type[Any]) -> Iterator[tuple[int, Any]]:
+        """All samples, with their numbers."""
+        if self.is_array:
+            yield from enumerate(read_document(self.path, msgspec.json.Decoder(list[kind])), 1)  # type: ignore[valid-type]
+            return
+        decoder = msgspec.json.Decoder(kind)
+        for number, line in numbered_lines(self.path):
+            yield number, decode(line, decoder, f"{self.path} line {number}")
+
+
+@dataclass(frozen=True)
+class SampleReader:
+    """Reads the samples of one filter.
+
+    Attributes
+    ----------
+    metric
+        The key of the score.
+    filter
+        Whose samples are read.
+    says_filter
+        Whether samples say their filter.
+    chosen
+        Whether the user chose the filter; else there may be no other.
+    """
+
+    file: SampleFile
+    metric: str
+    filter: str | None
+    says_filter: bool
+    chosen: bool
+
+    def samples(self) -> Iterator[Samples]:
+        """Batches of samples, those of other filters left out."""
+        kind = msgspec.defstruct(
+            "Line",
+            [
+                ("doc_id", int | str),
+                ("score", Any, msgspec.field(name=self.metric)),
+                ("filter", str | None, None),
+                ("doc_hash", str | None, None),
+            ],
+            gc=False,
+        )
+        batch = _Batch()
+        seen: set[str] = set()
+        for number, line in self.file.decoded(kind):
+            if self.says_filter and line.filter != self.filter:
+                if self.chosen and line.filter is not None:
+                    continue
+                raise self._other_filter(number, line.filter)
+            document = str(line.doc_id)
+            if not self.says_filter:
+                if document in seen:
+                    raise self._ambiguous(number, document)
+                seen.add(document)
+            batch.add(document, line.score, number, line.doc_hash)
+            if len(batch.documents) == BATCH:
+                yield batch.samples()
+                batch = _Batch()
+        yield batch.samples()
+
+    def _other_filter(self, number: int, name: str | None) -> InputError:
+        return InputError(
+            f"{self.file.path} line {number}: filter is {show(name)}, and {show(self.filter)} in "
+            "lines before: several filters; choose one with --filter"
+        )
+
+    def _ambiguous(self, number: int, document: str) -> InputError:
+        return InputError(
+            f"{self.file.path} line {number}: doc_id {show(document)} is there twice, and no line "
+            "says its filter: ambiguous filter; keep the lines of one filter only"
+        )
+
+
+class _Batch:
+    """Samples under way."""
+
+    def __init__(self) -> None:
+        self.documents: list[str] = []
+        self._scores: list[Any] = []
+        self._numbers: list[int] = []
+        self._contents: list[str | None] = []
+        self._outcomes: Counter[str] = Counter()
+
+    def add(self, document: str, score: Any, number: int, content: str | None) -> None:
+        """Take one sample."""
+        if score is None or (isinstance(score, float) and math.isnan(score)):
+            score = None
+            self._outcomes["unscored"] += 1
+        self.documents.append(document)
+        self._scores.append(score)
+        self._numbers.append(number)
+        self._contents.append(content)
+
+    def samples(self) -> Samples:
+        """All taken."""
+        return Samples(
+            self.documents,
+            self._scores,
+            self._numbers,
+            contents=self._contents,
+            outcomes=self._outcomes,
+            unit="line",
+        )
