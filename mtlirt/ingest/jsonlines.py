@@ -28,12 +28,17 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_distinct)
 _BOM = b"\xef\xbb\xbf"
 
 
+def without_mark(text: bytes) -> bytes:
+    """Text without the byte order mark that some editors put before it."""
+    return text.removeprefix(_BOM)
+
+
 def read_lines(path: Location) -> Iterator[tuple[int, dict[str, Any] | None]]:
     """Yield the object of each line with the line's number; None for a blank line."""
     with naming(path), open_bytes(path) as file:
         for number, line in enumerate(file, 1):
             if number == 1:
-                line = line.removeprefix(_BOM)
+                line = without_mark(line)
             yield number, None if line.isspace() or not line else _parse(line, path, number)
 
 
