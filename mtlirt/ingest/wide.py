@@ -83,8 +83,8 @@ class Layout:
         if twice and all(reads_as_value(name) for name in ids):
             raise InputError(
                 f"{source}: its first row holds values, not the names of columns: write a header "
-                f"with the {self.column_field} of each column, or choose no header (--no-header) to "
-                "have models and items numbered"
+                f"with the {self.column_field} of each column, or choose no header (--no-header): "
+                "models and items are then numbered"
             )
         if twice:
             raise InputError(f"{source}: more than one column is called {show_some(twice)}")

@@ -17,7 +17,7 @@ import msgspec
 from mtlirt.ingest.decoding import decode, numbered_lines
 from mtlirt.ingest.formats.attempts import Attempts
 from mtlirt.ingest.locations import Location
-from mtlirt.ingest.runs import Choices, Role, Run, choose
+from mtlirt.ingest.runs import Choices, Role, Run, Samples, choose
 
 _HEADLINE = "score_binarized"
 _USED_UP = "usageLimits"
@@ -43,6 +43,10 @@ class _Agent:
     attempts: Attempts
     outcomes: Counter[str] = field(default_factory=Counter)
     completed: float = 0
+
+    def samples(self) -> Iterator[Samples]:
+        """One sample a task."""
+        yield self.attempts.samples(self.outcomes)
 
 
 class Metr:
@@ -80,7 +84,7 @@ class Metr:
                 source=source,
                 model=alias,
                 task=task,
-                samples=lambda agent=agent: iter([agent.attempts.samples(agent.outcomes)]),
+                samples=agent.samples,
                 metric=metric,
                 time=_time(agent.completed),
             )

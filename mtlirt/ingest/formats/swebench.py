@@ -27,6 +27,7 @@ _LOG = re.compile(
     + rb'|"leaderboards"\s*:\s*\['
     + rb'|"[^"]*"\s*:\s*\{\s*"(?:resolved|no_of)_submissions"\s*:)'
 )
+_PERCENT_APART = 1.0
 _OF_ONE_INSTANCE = re.compile(_OPENS + rb'"[^"]*"\s*:\s*\{\s*"patch_is_None"\s*:')
 
 
@@ -37,6 +38,7 @@ class _Instance(msgspec.Struct):
 class _Submission(msgspec.Struct):
     name: str
     date: str | None = None
+    resolved: float | None = None
     per_instance_details: dict[str, _Instance] | None = None
 
 
@@ -126,8 +128,19 @@ def _submission(submission: _Submission, board: str, source: str) -> Run:
         task=board,
         samples=samples,
         time=_day(submission, source),
-        partial="" if details else "no results of instances",
+        partial=_lacking(submission),
     )
+
+
+def _lacking(submission: _Submission) -> str:
+    """Why the details are not the whole of a submission."""
+    details = submission.per_instance_details
+    if not details:
+        return "no results of instances"
+    share = 100 * sum(instance.resolved is True for instance in details.values()) / len(details)
+    if submission.resolved is None or abs(share - submission.resolved) < _PERCENT_APART:
+        return ""
+    return f"{share:.1f}% of its instances are resolved, {submission.resolved}% by its own count"
 
 
 def _day(submission: _Submission, source: str) -> datetime | None:
