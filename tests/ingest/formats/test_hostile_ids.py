@@ -116,7 +116,7 @@ def texts(content):
         ("runs.jsonl", '{"alias": "m", "task_id": "a", "score_binarized": 1}'),
         (
             "eval_i_python_x_1708309313.ndjson",
-            '{"name": "a", "language": "p", "model": "m", "status": "PASS", "passed": 1, "total": 1}',
+            '{"name": "a", "language": "p", "model": "m", "status": "PASS", "passed":1,"total":1}',
         ),
     ],
 )
