@@ -11,13 +11,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from hashlib import blake2b
 
 import msgspec
 
 from mtlirt.errors import InputError
 from mtlirt.ingest.decoding import decode, numbered_lines
+from mtlirt.ingest.formats.times import unix_time
 from mtlirt.ingest.ids import show
 from mtlirt.ingest.locations import Location
 from mtlirt.ingest.runs import Choices, Role, Run, Samples, choose
@@ -75,7 +75,7 @@ class CanAiCode:
             task=named["interview"] if named else choices.task,
             samples=_Reader(path, metric, first[1].model),
             metric=metric,
-            time=None if time is None else datetime.fromtimestamp(int(time), UTC),
+            time=None if time is None else unix_time(int(time), f"{source}: its name"),
         )
 
 

@@ -10,13 +10,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 import msgspec
 
 from mtlirt.errors import InputError
 from mtlirt.ingest.decoding import read_document
 from mtlirt.ingest.formats.attempts import Attempts
+from mtlirt.ingest.formats.times import iso_time
 from mtlirt.ingest.ids import show
 from mtlirt.ingest.locations import Location
 from mtlirt.ingest.runs import Choices, Role, Run, Samples, choose, named_model
@@ -63,6 +63,7 @@ class EvalPlus:
         tasks: dict[str, dict[str, list[_Solution]]] = {}
         for name, solutions in document.eval.items():
             tasks.setdefault(name.rpartition("/")[0] or choices.task, {})[name] = solutions
+        time = None if document.date is None else iso_time(document.date, f"{source}: date")
         for task, documents in tasks.items():
             yield Run(
                 source=source,
@@ -71,7 +72,7 @@ class EvalPlus:
                 samples=_Reader(source, metric, documents),
                 version=document.hash,
                 metric=metric,
-                time=_time(document.date, source),
+                time=time,
             )
 
 
@@ -102,12 +103,3 @@ def _score(status: str | None, place: str) -> int | None:
     if status not in _SCORES:
         raise InputError(f"{place}: status is {show(status)}, expected {', '.join(_SCORES)}")
     return _SCORES[status]
-
-
-def _time(date: str | None, source: str) -> datetime | None:
-    if date is None:
-        return None
-    try:
-        return datetime.fromisoformat(date).replace(tzinfo=UTC)
-    except ValueError as error:
-        raise InputError(f"{source}: date: {error}") from error

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 import msgspec
 
 from mtlirt.ingest.decoding import decode, numbered_lines
 from mtlirt.ingest.formats.attempts import Attempts
+from mtlirt.ingest.formats.times import unix_time
+from mtlirt.ingest.ids import show
 from mtlirt.ingest.locations import Location
 from mtlirt.ingest.runs import Choices, Role, Run, Samples, choose
 
@@ -86,9 +87,7 @@ class Metr:
                 task=task,
                 samples=agent.samples,
                 metric=metric,
-                time=_time(agent.completed),
+                time=unix_time(agent.completed / 1000, f"{source}: completed_at of {show(alias)}")
+                if agent.completed
+                else None,
             )
-
-
-def _time(milliseconds: float) -> datetime | None:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC) if milliseconds else None

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 import msgspec
 
 from mtlirt.errors import InputError
 from mtlirt.ingest.decoding import read_document
 from mtlirt.ingest.formats.swebench_report import Report
+from mtlirt.ingest.formats.times import iso_time
 from mtlirt.ingest.ids import show
 from mtlirt.ingest.locations import Location
 from mtlirt.ingest.runs import Choices, Role, Run, Samples, choose, named_model
@@ -127,7 +127,9 @@ def _submission(submission: _Submission, board: str, source: str) -> Run:
         model=submission.name,
         task=board,
         samples=samples,
-        time=_day(submission, source),
+        time=None
+        if submission.date is None
+        else iso_time(submission.date, f"{source}: date of {show(submission.name)}"),
         partial=_lacking(submission),
     )
 
@@ -141,12 +143,3 @@ def _lacking(submission: _Submission) -> str:
     if submission.resolved is None or abs(share - submission.resolved) < _PERCENT_APART:
         return ""
     return f"{share:.1f}% of its instances are resolved, {submission.resolved}% by its own count"
-
-
-def _day(submission: _Submission, source: str) -> datetime | None:
-    if submission.date is None:
-        return None
-    try:
-        return datetime.fromisoformat(submission.date).replace(tzinfo=UTC)
-    except ValueError as error:
-        raise InputError(f"{source}: date of {show(submission.name)}: {error}") from error

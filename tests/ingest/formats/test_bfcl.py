@@ -125,6 +125,10 @@ def test_elsewhere(tmp_path, place, upload, same):
     for folder, model in MODELS.items():
         save(tmp_path / folder / "java_score.json", 3, [failure(2, model)])
         save(tmp_path / folder / "rest_score.json", 3, [])
+    save(tmp_path / "score" / "c" / "BFCL_v3_java_score.json", 1, [failure("java_0", "c")])
+    answers = tmp_path / "result" / "c" / "BFCL_v3_java_result.json"
+    answers.parent.mkdir(parents=True)
+    answers.write_text('{"id": "java_0", "result": ""}\n')
     upload(place)
     same(ingest([tmp_path])[0], ingest([place])[0])
 

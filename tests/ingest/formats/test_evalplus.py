@@ -95,7 +95,7 @@ def test_base_tests_only(tmp_path, read):
             {},
             "'HumanEval/0': status is 'passed', expected pas",
         ),
-        ({}, {"date": "later"}, "no responses"),
+        ({}, {}, "no responses"),
         ({"HumanEval/0": [("pass", None)]}, {"date": "later"}, r"date: .*'later'"),
         ({}, {"eval": {"HumanEval/0": {"nfiles": 1}}}, "Expected `array`, got `object`"),
         ({}, {"eval": None}, "Expected `object`, got `null`"),

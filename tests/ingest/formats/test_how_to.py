@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mtlirt.errors import InputError
 from mtlirt.ingest import ingest
 from mtlirt.ingest.registry import GROUP, formats
 
@@ -65,6 +66,21 @@ def test_the_importer_of_the_page_is_found_and_reads(tmp_path, installed, cells_
     assert report.outcomes == {"errored": 2}
     assert report.missing == 2
     assert report.runs[0].time == "2024-06-01T21:45:00.000000+00:00"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"org/m"', "7", "line 1: expected model, str"),
+        ('"q2"', "2", "line 3: expected question, str"),
+        ('"q2"', '"q\n2"', "line 3: broken JSON"),
+    ],
+)
+def test_the_importer_of_the_page_names_what_is_broken(tmp_path, installed, old, new, said):
+    path = tmp_path / "a.quiz.jsonl"
+    path.write_text(blocks()["json"].replace(old, new))
+    with pytest.raises(InputError, match=rf"a\.quiz\.jsonl {said}"):
+        ingest([path])
 
 
 def test_all_formats_are_on_the_page():

@@ -158,7 +158,7 @@ def leaderboards(**boards):
 
 def submission(name, results=None, **fields):
     details = results and {key: {"cost": 0.1, "resolved": value} for key, value in results.items()}
-    return {"date": "2025-11-24", "name": name, "per_instance_details": details, **fields}
+    return {"name": name, "date": "2025-11-24", "per_instance_details": details} | fields
 
 
 def test_leaderboards(tmp_path, of):
@@ -167,7 +167,7 @@ def test_leaderboards(tmp_path, of):
         Verified=[
             submission("a", {"x": True, "y": False}),
             submission("b"),
-            submission("c/d", {"x": False, "y": None}),
+            submission("c/d", {"x": False, "y": None}, date="2025-11-24T00:30:00+02:00"),
         ],
     )
     cells, _, told = of(save(tmp_path / "leaderboards.json", content), choices=Choices())
@@ -175,6 +175,7 @@ def test_leaderboards(tmp_path, of):
     assert told.outcomes == {"unscored": 1}
     assert [run.task for run in told.runs] == ["Verified"] * 3
     assert [run.partial for run in told.runs] == ["", "no results of instances", ""]
+    assert told.runs[2].time == "2025-11-23T22:30:00.000000+00:00"
     assert told.runs[0].time == "2025-11-24T00:00:00.000000+00:00"
 
 
