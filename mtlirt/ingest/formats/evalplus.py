@@ -15,8 +15,8 @@ import msgspec
 
 from mtlirt.errors import InputError
 from mtlirt.ingest.decoding import read_document
-from mtlirt.ingest.formats.attempts import Attempts
 from mtlirt.ingest.formats.times import iso_time
+from mtlirt.ingest.formats.trials import Trials
 from mtlirt.ingest.ids import show
 from mtlirt.ingest.locations import Location
 from mtlirt.ingest.runs import Choices, Role, Run, Samples, choose, named_model
@@ -83,7 +83,7 @@ class _Reader:
     documents: dict[str, list[_Solution]]
 
     def __call__(self) -> Iterator[Samples]:
-        attempts = Attempts(self.source, "entry")
+        attempts = Trials(self.source, "entry")
         outcomes: Counter[str] = Counter()
         for number, (name, solutions) in enumerate(self.documents.items(), 1):
             for solution in solutions:

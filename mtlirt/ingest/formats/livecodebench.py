@@ -91,7 +91,7 @@ def _by_model(entries: list[dict[str, Any]], metric: str, source: str) -> dict[s
     for number, fields in enumerate(entries, 1):
         try:
             entry = msgspec.convert(fields, _Entry)
-        except msgspec.ValidationError as error:
+        except (msgspec.ValidationError, UnicodeEncodeError) as error:
             raise InputError(f"{source} entry {number}: {error}") from error
         if metric not in fields:
             raise InputError(f"{source} entry {number}: no {metric}")

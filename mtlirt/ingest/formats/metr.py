@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 from mtlirt.ingest.decoding import decode, numbered_lines
-from mtlirt.ingest.formats.attempts import Attempts
 from mtlirt.ingest.formats.times import unix_time
+from mtlirt.ingest.formats.trials import Trials
 from mtlirt.ingest.ids import show
 from mtlirt.ingest.locations import Location
 from mtlirt.ingest.runs import Choices, Role, Run, Samples, choose
@@ -41,7 +41,7 @@ _DECODER = msgspec.json.Decoder(_Line)
 class _Agent:
     """The attempts of one agent at the tasks of one source."""
 
-    attempts: Attempts
+    attempts: Trials
     outcomes: Counter[str] = field(default_factory=Counter)
     completed: float = 0
 
@@ -69,7 +69,7 @@ class Metr:
         for number, text in numbered_lines(path):
             line = decode(text, _DECODER, f"{path} line {number}")
             key = line.alias, line.task_source or choices.task
-            agent = agents.setdefault(key, _Agent(Attempts(source, "line")))
+            agent = agents.setdefault(key, _Agent(Trials(source, "line")))
             score = line.score_binarized if metric == _HEADLINE else line.score
             if line.fatal_error_from not in (None, _USED_UP):
                 score = None

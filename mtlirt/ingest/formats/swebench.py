@@ -112,6 +112,8 @@ def _submission(submission: _Submission, board: str, source: str) -> Run:
     details = submission.per_instance_details or {}
 
     def samples() -> Iterator[Samples]:
+        if not details:
+            return
         correct = [instance.resolved for instance in details.values()]
         unscored = correct.count(None)
         yield Samples(

@@ -10,7 +10,7 @@ from mtlirt.ingest.reader import Unit
 from mtlirt.ingest.runs import Samples
 
 
-class Attempts:
+class Trials:
     """Gathers the attempts of one run.
 
     Parameters
