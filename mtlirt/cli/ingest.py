@@ -55,6 +55,13 @@ def ingest(
     transpose: Annotated[
         bool, typer.Option("--transpose", help="Rows of wide files are items, columns models.")
     ] = False,
+    header: Annotated[
+        bool,
+        typer.Option(
+            "--header/--no-header",
+            help="Wide files without a header hold values only: models and items are numbered.",
+        ),
+    ] = True,
     fractions: Annotated[
         Literal["error", "keep"], typer.Option(help="Values between 0 and 1.")
     ] = "error",
@@ -134,6 +141,7 @@ def ingest(
         "domain": domain,
         "model_column": model_column,
         "transpose": transpose,
+        "header": header,
         "fractions": fractions,
         "threshold": threshold,
         "duplicates": duplicates,

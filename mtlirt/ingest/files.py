@@ -38,6 +38,7 @@ def ingest(
     domain: str = "default",
     model_column: str | None = None,
     transpose: bool = False,
+    header: bool = True,
     fractions: Literal["error", "keep"] = "error",
     threshold: float | None = None,
     duplicates: Literal["error", "first", "attempts"] = "error",
@@ -62,7 +63,7 @@ def ingest(
         ``auto``, ``tidy``, ``wide``, or one of `mtlirt.ingest.registry.formats`. ``auto`` asks
         each of these whether a file is one of its logs; of what is left, a table with a column
         ``item_id`` or ``correct`` is tidy, another wide, and JSON lines are tidy. With
-        `model_column` or `transpose` all files are wide.
+        `model_column`, `transpose` or no `header` all files are wide.
     models, items
         Files with metadata of models and of items.
     domain_column
@@ -74,6 +75,9 @@ def ingest(
         The column of the models in wide files; None for the first.
     transpose
         Whether the rows of wide files are items; `model_column` then names the items' column.
+    header
+        Whether the first row of wide files names the columns, and a column the rows; if not,
+        models and items are numbered from 1.
     fractions, threshold, duplicates, conflicts, poor_domains
         As for `mtlirt.ingest.frames.from_tidy`.
     unknown
@@ -103,15 +107,16 @@ def ingest(
     """
     if unknown not in ("error", "report"):
         raise InputError(f"unknown is {unknown!r}, expected error or report")
-    if transpose or model_column is not None:
+    if transpose or model_column is not None or not header:
         if format not in ("auto", "wide"):
             raise InputError(
-                f"format is {format}, but transpose and model column are of wide files"
+                f"format is {format}, but transpose, model column and no header are of wide files"
             )
         format = "wide"  # noqa: A001
     names = NO_ALIASES if aliases is None else read_aliases(locate(aliases))
     ledger = RunLedger(RunRule(names, tuple(pool), runs, content, repeated))
-    sorter = Sorter(format, TidyReader(domain_column), WideReader(Layout(model_column, transpose)))
+    wide = WideReader(Layout(model_column, transpose, header))
+    sorter = Sorter(format, TidyReader(domain_column), wide)
     sorted_out = [sorter.sort(locate(source)) for source in sources]
     rules = ValueRule(fractions, threshold), CellRule(duplicates, conflicts)
     assembler = Assembler(domain, *rules, poor_domains)
@@ -132,6 +137,12 @@ def ingest(
         report,
         skipped_files=tuple(str(path) for files in sorted_out for path in files.skipped),
         companions=tuple(str(path) for files in sorted_out for path in files.companions),
+        numbered_files=tuple(
+            str(path)
+            for files in sorted_out
+            for path, reader in files.tables
+            if reader is wide and not header
+        ),
         **vars(ledger.notices()),
     )
     responses = replace(responses, items=ledger.item_table(responses.items.index))

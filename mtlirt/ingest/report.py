@@ -80,6 +80,8 @@ class IngestReport:
         How many there are.
     records
         Records read: ``cells + missing + duplicates + conflicts``.
+    numbered_files
+        Files without a header, whose models and items are numbered from 1.
     runs
         Every run of a tool's log, those that counted and those superseded.
     companions
@@ -137,6 +139,7 @@ class IngestReport:
     blank_rows: int = 0
     without_domain: int = 0
     skipped_files: tuple[str, ...] = ()
+    numbered_files: tuple[str, ...] = ()
     runs: tuple[RunCount, ...] = ()
     companions: tuple[str, ...] = ()
     outcomes: Mapping[str, int] = field(default_factory=dict)
@@ -225,6 +228,7 @@ class IngestReport:
         lists: tuple[tuple[str, Sequence[Any]], ...] = (
             ("empty files", self.empty_files),
             ("files passed over", self.skipped_files),
+            ("files without a header, models and items numbered from 1", self.numbered_files),
             ("columns not read", self.ignored_columns),
             ("runs that are not whole", self._partial_runs),
             ("groups of items of equal content", self.copied_items),

@@ -34,10 +34,21 @@ class Layout:
         The column that names each row; None for the first.
     transpose
         Whether rows are items and columns models.
+    header
+        Whether the first row names the columns; without it there are values only, and models and
+        items are numbered from 1.
     """
 
     id_column: str | None = None
     transpose: bool = False
+    header: bool = True
+
+    def __post_init__(self) -> None:
+        if self.id_column is not None and not self.header:
+            raise InputError(
+                "a file without a header (--no-header) has no column of names: leave out the "
+                "model column (--model-column)"
+            )
 
     @property
     def row_field(self) -> str:
@@ -72,7 +83,8 @@ class Layout:
         if twice and all(reads_as_value(name) for name in ids):
             raise InputError(
                 f"{source}: its first row holds values, not the names of columns: write a header "
-                f"with the {self.column_field} of each column"
+                f"with the {self.column_field} of each column, or choose no header (--no-header): "
+                "models and items are then numbered"
             )
         if twice:
             raise InputError(f"{source}: more than one column is called {show_some(twice)}")
@@ -115,12 +127,16 @@ class WideReader:
         if is_empty(path):
             yield no_records(path)
         elif suffix in parquet.SUFFIXES:
+            if not self.layout.header:
+                raise InputError(f"{path}: Parquet names its columns: leave out --no-header")
             yield from wide_batches(parquet.read_table(path), self.layout, Rows(str(path), 1))
         else:
             yield from self._read_delimited(path)
 
     def _read_delimited(self, path: Location) -> Iterator[Batch]:
         rows = delimited.read_rows(path)
+        if not self.layout.header:
+            rows = _with_names(rows)
         header = next(rows, None)
         if header is None:
             yield no_records(path)
@@ -128,6 +144,7 @@ class WideReader:
         width = len(header[1])
         position, ids = self.layout.split(header[1], str(path))
         column_ids = encode_ids(pa.array(ids, pa.large_string()), str(path))
+        first, unnamed = ("the header", 0) if self.layout.header else ("the first row", 1)
         some = max(1, _BATCH_CELLS // width)
         empty = True
         while chunk := list(islice(rows, some)):
@@ -135,7 +152,8 @@ class WideReader:
             for number, cells in chunk:
                 if len(cells) != width:
                     raise InputError(
-                        f"{path} row {number}: {len(cells)} cells, the header has {width}"
+                        f"{path} row {number}: {len(cells) - unnamed} cells, "
+                        f"{first} has {width - unnamed}"
                     )
             row_ids = pa.array([cells.pop(position) for _, cells in chunk], pa.large_string())
             values = pa.array([cell for _, cells in chunk for cell in cells], pa.string())
@@ -151,6 +169,14 @@ class WideReader:
             )
         if empty:
             yield no_records(path)
+
+
+def _with_names(rows: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
+    """Rows of values below a header and beside names, all numbers from 1."""
+    for count, (number, cells) in enumerate(rows, 1):
+        if count == 1:
+            yield 0, ["", *(str(column) for column in range(1, len(cells) + 1))]
+        yield number, [str(count), *cells]
 
 
 def wide_batches(table: pa.Table, layout: Layout, start: Rows) -> Iterator[Batch]:

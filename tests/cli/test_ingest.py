@@ -118,3 +118,14 @@ def test_s3_to_s3(bucket, source, capsys, monkeypatch):
         assert err.startswith(f"mtlirt: error: {bucket}/{name}: ")
         assert said in err
         assert err.count("\n") == 1
+
+
+def test_a_wide_file_without_a_header(tmp_path, capsys):
+    path, out = tmp_path / "x.csv", str(tmp_path / "store")
+    path.write_text("1,0,0\n0,1,1\n1,1,0\n")
+    assert run(["ingest", str(path), "--out", out]) == 2
+    assert "--no-header" in capsys.readouterr().err
+    assert run(["ingest", str(path), "--out", out, "--no-header"]) == 0
+    assert "models and items numbered from 1: " in capsys.readouterr().out
+    assert open_responses(out).shape == (3, 3)
+    assert store_history(out)[0].history["options"]["header"] is False

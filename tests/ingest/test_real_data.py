@@ -1,5 +1,8 @@
 """The real files."""
 
+import csv
+import gzip
+
 import numpy as np
 import pytest
 
@@ -74,5 +77,41 @@ def test_wide_with_items_as_rows(data):
 
 def test_wide_without_a_header(data):
     path = data / "native" / "wide_csv" / "psn_irt_combine_headerless.csv.gz"
-    with pytest.raises(InputError, match="its first row holds values, not the names of columns"):
+    with pytest.raises(
+        InputError, match=r"its first row holds values, .*no header \(--no-header\)"
+    ):
         ingest([path])
+    with gzip.open(path, "rt") as file:
+        raw = np.array([[float(cell) for cell in line.split(",")] for line in file])
+    responses, report = ingest([path], header=False)
+    assert responses.shape == raw.shape == (12, 41_871)
+    order = [int(item) - 1 for item in responses.item_ids("default")]
+    models = [int(model) - 1 for model in responses.models.index]
+    np.testing.assert_array_equal(
+        responses.domains["default"].array.compute(), raw[np.ix_(models, order)]
+    )
+    assert report.numbered_files == (str(path),)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("nlu_boolq_irt_all_coded", {}),
+        ("atlas_response_matrix_tinytruthfulqa", {}),
+        ("chembench_binary_matrix_items_as_rows", {"transpose": True}),
+    ],
+)
+def test_wide_cells(data, name, options):
+    path = data / "native" / "wide_csv" / f"{name}.csv.gz"
+    with gzip.open(path, "rt", newline="") as file:
+        header, *rows = csv.reader(file)
+    responses, report = ingest([path], **options)
+    models, items = responses.models.index, responses.item_ids("default")
+    places = {model: k for k, model in enumerate(models)}, {i: k for k, i in enumerate(items)}
+    expected = np.full((len(models), len(items)), -1)
+    for row in rows:
+        for column, cell in zip(header[1:], row[1:], strict=True):
+            model, item = (column, row[0]) if options else (row[0], column)
+            expected[places[0][model], places[1][item]] = float(cell) if cell else -1
+    np.testing.assert_array_equal(responses.domains["default"].array.compute(), expected)
+    assert report.cells == int((expected >= 0).sum())

@@ -79,12 +79,53 @@ def test_the_named_column_must_be_there(write):
         ingest([write("x.csv", WIDE)], model_column="m")
 
 
+@pytest.mark.parametrize("name", ["x.csv", "x.tsv"])
+def test_wide_without_a_header(write, cells_of, name):
+    content = "1.0,0\n\n0,\n1,1\n"
+    path = write(name, content.replace(",", "\t") if name.endswith("tsv") else content)
+    responses, report = ingest([path], header=False)
+    rows = {"1": (1, 0), "2": (0, None), "3": (1, 1)}
+    expected = {
+        (m, i): value
+        for m, row in rows.items()
+        for i, value in zip("12", row, strict=True)
+        if value is not None
+    }
+    assert {(m, i): v for (m, _, i), v in cells_of(responses).items()} == expected
+    assert report.numbered_files == (str(path),)
+    assert any("models and items numbered from 1: " in line for line in report.lines())
+    turned, _ = ingest([path], header=False, transpose=True)
+    assert {(m, i): v for (i, _, m), v in cells_of(turned).items()} == expected
+    assert ingest([write("y.csv", WIDE)])[1].numbered_files == ()
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "said"),
+    [
+        ("m,1,0\n", {}, "row 1: model '1', item '1': correct is 'm', expected a number"),
+        ("1,0\n1\n", {}, "row 2: 1 cells, the first row has 2"),
+        ("1,0\n", {"model_column": "m"}, "has no column of names: leave out the model column"),
+        ("1,0\n", {"format": "tidy"}, "format is tidy, but .* no header are of wide files"),
+        ("", {}, "no responses"),
+    ],
+)
+def test_wide_without_a_header_that_is_wrong(write, content, options, said):
+    with pytest.raises(InputError, match=said):
+        ingest([write("x.csv", content)], header=False, **options)
+
+
+def test_parquet_has_a_header(tmp_path):
+    pq.write_table(pa.table({"a": [1, 0]}), tmp_path / "x.parquet")
+    with pytest.raises(InputError, match=r"x\.parquet: Parquet names its columns"):
+        ingest([tmp_path / "x.parquet"], header=False)
+
+
 def test_options_of_wide_files_make_files_wide(write, cells_of):
     path = write("x.csv", "item_id,m1,m2\nq1,1,0\nq2,0,\n")
     assert cells_of(ingest([path], transpose=True)[0]) == EXPECTED
     with pytest.raises(InputError, match="format is tidy, but"):
         ingest([path], format="tidy", transpose=True)
-    with pytest.raises(InputError, match="format is 'long', expected auto, tidy, wide"):
+    with pytest.raises(InputError, match=r"format .* is 'long', expected auto, tidy, wide"):
         ingest([path], format="long")
 
 

@@ -1,0 +1,187 @@
+"""Berkeley Function Calling Leaderboard: ``CATEGORY_score.json``, JSON lines.
+
+The first line counts, the others are the failures. The passed ones are the rest: of 1 to the
+total where entries are numbered, else of the ids in the file of answers that the tool keeps under
+``result`` as it keeps scores under ``score``. A file without failures does not name its model,
+which its neighbours in the folder, one folder a model, do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from mtlirt.errors import InputError
+from mtlirt.ingest.decoding import decode, numbered_lines
+from mtlirt.ingest.ids import show
+from mtlirt.ingest.locations import Location, files_in, kind_at
+from mtlirt.ingest.runs import Choices, Role, Run, Samples, named_model
+
+_SCORES = re.compile(r"(?:BFCL_(?P<version>v\d+)_)?(?P<category>.+)_score\.json(?:\.gz)?")
+_ANSWERS = re.compile(r".+_result\.json(?:\.gz)?")
+_HEADER = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"accuracy"\s*:')
+
+
+class _Header(msgspec.Struct):
+    correct_count: int
+    total_count: int
+
+
+class _Failure(msgspec.Struct):
+    id: int | str
+    model_name: str | None = None
+    test_category: str | None = None
+    valid: bool = False
+    prompt: Any = None
+
+
+class _Answer(msgspec.Struct):
+    id: str
+
+
+_HEADERS = msgspec.json.Decoder(_Header)
+_FAILURES = msgspec.json.Decoder(_Failure)
+_NAMES = msgspec.json.Decoder(_Answer)
+
+
+class Bfcl:
+    """Reads one file as a run; its task is the category."""
+
+    name = "bfcl"
+
+    def role(self, path: Location, head: bytes) -> Role | None:
+        """Told by the name and the first key; answers lie beside."""
+        if _SCORES.fullmatch(path.name) and _HEADER.match(head):
+            return "log"
+        is_answers = _ANSWERS.fullmatch(path.name) and b'"id"' in head and b'"result"' in head
+        return "companion" if is_answers else None
+
+    def runs(self, path: Location, choices: Choices) -> Iterator[Run]:
+        """The one run of a file."""
+        log = _read(path)
+        first = log.failures[0][1] if log.failures else None
+        named = _SCORES.fullmatch(path.name)
+        yield Run(
+            source=str(path),
+            model=(first.model_name if first else _model_beside(path))
+            or named_model(choices, str(path), "model_name of failures"),
+            task=(first.test_category if first else None)
+            or (named["category"] if named else choices.task),
+            samples=lambda: iter([log.samples()]),
+            version=named["version"] if named else None,
+        )
+
+
+@dataclass(frozen=True)
+class _Log:
+    """A file of scores: its counts, and its failures with their lines."""
+
+    path: Location
+    total: int
+    failures: list[tuple[int, _Failure]]
+
+    def samples(self) -> Samples:
+        """Failures, and the rest as passed ones; those have the line of the counts."""
+        lines: dict[str, int] = {}
+        for number, failure in self.failures:
+            if lines.setdefault(str(failure.id), number) != number:
+                raise InputError(f"{self.path} line {number}: id {show(str(failure.id))} again")
+        if all(isinstance(failure.id, int) for _, failure in self.failures) and not self._is_named:
+            known = self._numbers()
+        else:
+            known = self._names()
+        for document, number in lines.items():
+            if document not in known:
+                raise InputError(
+                    f"{self.path} line {number}: id {show(document)} is none of the {self.total} "
+                    "that were scored"
+                )
+        return Samples(
+            list(known),
+            [int(document not in lines) for document in known],
+            [lines.get(document, 1) for document in known],
+            unit="line",
+        )
+
+    @property
+    def _is_named(self) -> bool:
+        """Whether the file is of a release that names entries, which its own name tells."""
+        return self.path.name.startswith("BFCL_v")
+
+    def _numbers(self) -> dict[str, None]:
+        """1 to the total; a number is where an entry stood, so all must have been scored."""
+        for number, failure in self.failures:
+            named = failure.prompt.get("id") if isinstance(failure.prompt, dict) else None
+            if named is not None and str(named).rpartition("_")[2] != str(int(failure.id) - 1):
+                raise InputError(
+                    f"{self.path} line {number}: id is {failure.id}, but the prompt is "
+                    f"{show(str(named))}: only some were scored, and which cannot be known"
+                )
+        return dict.fromkeys(str(number) for number in range(1, self.total + 1))
+
+    def _names(self) -> dict[str, None]:
+        """The ids of the answers."""
+        answers = _answers_to(self.path)
+        if answers is None:
+            raise InputError(
+                f"{self.path}: lists failures only, so which of {self.total} passed cannot be "
+                "known without the answers: expected them in folder 'result' as scores are in "
+                "'score', in a file named _result.json for _score.json"
+            )
+        names = [
+            decode(text, _NAMES, f"{answers} line {number}").id
+            for number, text in numbered_lines(answers)
+        ]
+        if len(set(names)) != self.total:
+            raise InputError(
+                f"{self.path}: total_count is {self.total}, but {answers} has {len(set(names))} ids"
+            )
+        return dict.fromkeys(names)
+
+
+def _read(path: Location) -> _Log:
+    lines = numbered_lines(path)
+    number, text = next(lines, (1, b""))
+    header = decode(text, _HEADERS, f"{path} line {number}")
+    failures = [
+        (number, decode(text, _FAILURES, f"{path} line {number}")) for number, text in lines
+    ]
+    for number, failure in failures:
+        if failure.valid:
+            raise InputError(f"{path} line {number}: valid is true, expected failures only")
+    if len(failures) != header.total_count - header.correct_count:
+        raise InputError(
+            f"{path}: {header.correct_count} of {header.total_count} passed, but it lists "
+            f"{len(failures)} failures"
+        )
+    return _Log(path, header.total_count, failures)
+
+
+def _model_beside(path: Location) -> str | None:
+    """The only model that the other files of a folder name."""
+    models = set()
+    for file in files_in(path.parent):
+        if file.parent == path.parent and _SCORES.fullmatch(file.name):
+            for number, text in numbered_lines(file):
+                if number > 1:
+                    models.add(decode(text, _FAILURES, f"{file} line {number}").model_name)
+                    break
+    return models.pop() if len(models) == 1 else None
+
+
+def _answers_to(path: Location) -> Location | None:
+    """The file of answers that a file of scores is about."""
+    name = path.name.replace("_score.json", "_result.json")
+    between: list[str] = []
+    for folder in path.parents:
+        if folder.name == "score":
+            answers = folder.parent / "result"
+            for part in [*reversed(between), name]:
+                answers = answers / part
+            return answers if kind_at(answers) == "file" else None
+        between.append(folder.name)
+    return None
