@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from mtlirt.cli.app import run
@@ -42,7 +42,7 @@ records = st.tuples(
 RULES = [("first", "first"), ("first", "last"), ("attempts", "attempts")]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None, phases=[Phase.generate])
 @given(
     files=st.lists(st.lists(records, min_size=1, max_size=8), min_size=2, max_size=5),
     rules=st.sampled_from(RULES),
@@ -187,7 +187,9 @@ def toy():
 def toy_log(folder, number, model="m", task="t", results=None, contents=None, time=None, **facts):
     path = folder / f"{number}.toy"
     told = {"model": model, "task": task, "results": results or {"a": 1}, "contents": contents}
-    path.write_text(json.dumps({**told, "time": time, **facts, "partial": facts.get("partial", "")}))
+    path.write_text(
+        json.dumps({**told, "time": time, **facts, "partial": facts.get("partial", "")})
+    )
     return path
 
 
@@ -203,7 +205,7 @@ runs = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None, phases=[Phase.generate])
 @given(told=st.lists(runs, min_size=2, max_size=7), data=st.data())
 def test_later_runs_replace_those_of_the_store(toy, tmp_path_factory, cells_of, told, data):
     folder = tmp_path_factory.mktemp("runs")
@@ -215,7 +217,7 @@ def test_later_runs_replace_those_of_the_store(toy, tmp_path_factory, cells_of, 
     while rest:
         count = data.draw(st.integers(1, len(rest)))
         before = len(cells_of(open_responses(folder / "store")))
-        version, report = append(rest[:count], folder / "store", {}, **options)
+        _, report = append(rest[:count], folder / "store", {}, **options)
         after = len(cells_of(open_responses(folder / "store")))
         assert after == before + add_up(report).cells - report.growth.replaced_cells
         replaced += len(report.growth.replaced_runs)
@@ -223,8 +225,15 @@ def test_later_runs_replace_those_of_the_store(toy, tmp_path_factory, cells_of, 
     read = open_responses(folder / "store")
     assert cells_of(read) == cells_of(whole)
     facts = ["task", "document", "version"]
-    told_of = read.items.reindex(columns=facts).loc[list(whole.items.index)].fillna("")
-    assert told_of.equals(whole.items.reindex(columns=facts).fillna(""))
+    assert all(
+        told_of(read, item, facts) == told_of(whole, item, facts) for item in whole.items.index
+    )
+
+
+def told_of(responses, item, facts):
+    """What the item table says of an item, without what it leaves open."""
+    row = responses.items.loc[item]
+    return {name: row[name] for name in facts if name in row and pd.notna(row[name])}
 
 
 def test_what_a_later_run_leaves_out_is_gone(toy, tmp_path, store, cells_of):
@@ -236,7 +245,7 @@ def test_what_a_later_run_leaves_out_is_gone(toy, tmp_path, store, cells_of):
         ],
     )
     later = toy_log(tmp_path, 3, "m", results={"a": 0, "c": 1}, time=3)
-    version, report = append([later], store, {})
+    _, report = append([later], store, {})
     assert cells_of(open_responses(store)) == {
         ("m", "t", "a"): 0, ("m", "t", "c"): 1, ("n", "t", "a"): 0, ("n", "t", "b"): 1,
     }  # fmt: skip
@@ -244,12 +253,13 @@ def test_what_a_later_run_leaves_out_is_gone(toy, tmp_path, store, cells_of):
     assert (report.growth.replaced_cells, report.cells) == (2, 2)
     assert any(line.startswith("1 runs of the store gave way") for line in report.lines())
     earlier = toy_log(tmp_path, 4, "m", results={"a": 1, "d": 1}, time=1)
-    version, report = append([earlier], store, {})
+    _, report = append([earlier], store, {})
     assert [(count.superseded, count.records) for count in report.runs] == [(True, 0)]
     assert len(cells_of(open_responses(store))) == 4
     again = toy_log(tmp_path, 5, "m", results={"a": 1}, time=4, partial="limit 1")
     assert append([again], store, {})[1].runs[0].superseded
-    with pytest.raises(InputError, match="the store and .*5.toy sample 1: .*correct 0, then"):
+    again = toy_log(tmp_path, 6, "m", results={"a": 1}, time=4)
+    with pytest.raises(InputError, match=r"the store and .*6.toy sample 1: .*correct 0, then"):
         append([again], store, {}, runs="all")
 
 
@@ -259,7 +269,7 @@ def test_content_is_compared_with_the_stores(toy, tmp_path, store):
         [toy_log(tmp_path, k, m, contents=["x"], time=1) for k, m in enumerate("mn")],
     )
     other = toy_log(tmp_path, 3, "o", contents=["y"], time=1)
-    with pytest.raises(InputError, match="3.toy: item 'a' of domain 't' is not what it is in the"):
+    with pytest.raises(InputError, match=r"3.toy: item 'a' of domain 't' is not what it is in the"):
         append([other], store, {})
     _, report = append([other], store, {}, content="report")
     assert report.differing_items == (("t", "a"),)
