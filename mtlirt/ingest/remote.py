@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from fsspec.implementations.http import HTTPStreamFile
 from upath import UPath
 
 from mtlirt.ingest.web import HTTP, download, explained, is_absent, web_errors
@@ -79,7 +78,8 @@ class RemoteFile(io.RawIOBase):
         with reaching(url):
             opened: Any = url.open("rb", buffering=BLOCK)
             self._size: int | None = opened.size
-            self._file: Any = download(url) if isinstance(opened, HTTPStreamFile) else opened
+            unsized = self._size is None and url.protocol in HTTP
+            self._file: Any = download(url) if unsized else opened
 
     def readable(self) -> bool:
         """True."""

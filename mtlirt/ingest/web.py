@@ -7,14 +7,13 @@ import tempfile
 from http import HTTPStatus
 from typing import Any, BinaryIO, cast
 
-import aiohttp
 from upath import UPath
 
 from mtlirt.errors import InputError
 
 HTTP = ("http", "https")
 
-TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=30)
+TIMEOUTS = {"sock_connect": 10.0, "sock_read": 30.0}
 """Seconds that a server may take to be reached, and to send the next bytes."""
 
 _ABSENT = (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
@@ -39,7 +38,9 @@ def http_url(text: str) -> UPath:
         raise InputError(f"{text}: names no file, expected {scheme}://SERVER/FILE")
     if name.partition("?")[0].endswith("/"):
         raise InputError(f"{text}: folders behind {scheme}:// cannot be listed; name each file")
-    return UPath(text, client_kwargs={"timeout": TIMEOUT})
+    from aiohttp import ClientTimeout
+
+    return UPath(text, client_kwargs={"timeout": ClientTimeout(total=None, **TIMEOUTS)})
 
 
 def hf_url(text: str) -> UPath:
@@ -62,28 +63,34 @@ def hf_url(text: str) -> UPath:
 
 def web_errors() -> tuple[type[Exception], ...]:
     """What the clients raise; the hub's package has one of its own, once it is loaded."""
+    from aiohttp import ClientError
+
     clients = (sys.modules.get(name) for name in ("httpx", "httpx2"))
     others = [client.HTTPError for client in clients if client is not None]
-    return (OSError, aiohttp.ClientError, ValueError, *others)
+    return (OSError, ClientError, ValueError, *others)
 
 
 def is_absent(error: FileNotFoundError) -> bool:
     """Whether a server said that a file is not there; fsspec says so of all failures."""
+    from aiohttp import ClientResponseError
+
     cause = error.__cause__
-    if isinstance(cause, aiohttp.ClientResponseError):
+    if isinstance(cause, ClientResponseError):
         return cause.status in _ABSENT
     return not isinstance(cause, web_errors()) or isinstance(cause, FileNotFoundError)
 
 
 def explained(error: BaseException) -> str:
     """What to do in one line."""
+    from aiohttp import ClientConnectorError, ClientResponseError
+
     while isinstance(error, FileNotFoundError) and error.__cause__ is not None:
         error = error.__cause__
-    if isinstance(error, aiohttp.ClientResponseError):
+    if isinstance(error, ClientResponseError):
         return f"the server answers {error.status} {error.message}: correct the URL, or run again"
     if isinstance(error, TimeoutError):
         return "the server does not answer in time: check the network, run again"
-    if isinstance(error, aiohttp.ClientConnectorError):
+    if isinstance(error, ClientConnectorError):
         return f"cannot reach the server: check the URL and the network ({_one_line(error)})"
     return f"no whole answer from the server: check the network, run again ({_one_line(error)})"
 

@@ -8,7 +8,6 @@ import time
 import uuid
 from contextlib import suppress
 
-import aiohttp
 import numpy as np
 import pandas as pd
 import pytest
@@ -121,7 +120,7 @@ def test_tables_read_as_their_local_copies(server, tmp_path, same, monkeypatch, 
     ],
 )
 def test_servers_that_fail(server, monkeypatch, trouble, said):
-    monkeypatch.setattr(web, "TIMEOUT", aiohttp.ClientTimeout(sock_read=0.5))
+    monkeypatch.setitem(web.TIMEOUTS, "sock_read", 0.5)
     lines = b"".join(b"m%d,q,1\nm%d,r,0\n" % (k, k) for k in range(200))
     server.files["x.csv"] = b"model_id,item_id,correct\n" + lines
     server.trouble = trouble
