@@ -25,7 +25,7 @@ def ingest(
         list[str],
         typer.Argument(
             metavar="SOURCE",
-            help="Files, or folders of files: paths or s3:// URLs.",
+            help="Files, or folders of files: paths, or s3://, https:// or hf:// URLs.",
             show_default=False,
         ),
     ],
@@ -117,7 +117,8 @@ def ingest(
     append: Annotated[
         bool,
         typer.Option(
-            "--append", help="Add to what a store holds, as a new version; once for each file."
+            "--append",
+            help="Add what is new to a store, as a version; files that it has are passed over.",
         ),
     ] = False,
     overwrite: Annotated[

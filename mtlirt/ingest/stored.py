@@ -74,22 +74,18 @@ class Before:
 
     def cells_of(self, runs: Sequence[RunKey]) -> dict[str, Cells]:
         """Domain -> the cells that hold responses of some runs, by the ids of their items."""
-        found: dict[str, list[Cells]] = {}
+        numbers: dict[str, list[npt.NDArray[np.int64]]] = {}
         for model, task, qualifiers in runs:
-            if model not in self.responses.models.index or task not in self._columns:
-                continue
-            columns = np.flatnonzero(self._items_of(task, qualifiers))
-            row = int(self.responses.models.index.get_indexer(pd.Index([model]))[0])
-            cells = np.full(len(columns), row), columns
+            row = self.responses.models.index.get_indexer(pd.Index([model]))[0]
+            if row >= 0 and task in self._columns:
+                columns = np.flatnonzero(self._items_of(task, qualifiers))
+                numbers.setdefault(task, []).append(row * len(self._columns[task]) + columns)
+        found = {}
+        for task, parts in numbers.items():
+            cells = np.divmod(np.unique(np.concatenate(parts)), len(self._columns[task]))
             there = answered(pick(self.responses.domains[task].array, cells))
-            found.setdefault(task, []).append((cells[0][there], cells[1][there]))
-        return {
-            task: (
-                np.concatenate([rows for rows, _ in parts]),
-                np.concatenate([columns for _, columns in parts]),
-            )
-            for task, parts in found.items()
-        }
+            found[task] = (cells[0][there], cells[1][there])
+        return found
 
     def _items_of(self, task: str, qualifiers: Mapping[str, str]) -> npt.NDArray[np.bool_]:
         """Which items of a domain are documents of a run with such qualifiers."""

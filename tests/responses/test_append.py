@@ -273,3 +273,16 @@ def test_picking_cells():
     rows, columns = rng.integers(0, 7, 30), rng.integers(0, 9, 30)
     found = pick(da.from_array(values, chunks=(3, 4)), (rows, columns))
     np.testing.assert_array_equal(found, values[rows, columns])
+
+
+def test_a_file_is_taken_over_once_and_only_from_an_earlier_version(url):
+    write_responses(square(list("ab"), ITEMS), url, history={})
+    stored = open_stored(url)
+    with stored.root.draft("responses") as draft:
+        own = draft.write("x.parquet", b"x")
+        with pytest.raises(ValueError, match="of no earlier version"):
+            draft.adopt(own)
+        draft.adopt(stored.manifest.by_name["models.parquet"])
+        with pytest.raises(ValueError, match=r"models.parquet was written before"):
+            draft.adopt(stored.manifest.by_name["models.parquet"])
+    assert not list(stored.root.damaged(stored.manifest))
