@@ -18,6 +18,7 @@ from mtlirt.ingest.identity import OnContent, Repeated
 from mtlirt.ingest.locations import locate
 from mtlirt.ingest.metadata import Unknown, join_items, join_models
 from mtlirt.ingest.native import RunLedger, RunRule
+from mtlirt.ingest.opening import naming
 from mtlirt.ingest.report import IngestReport
 from mtlirt.ingest.runs import NO_CHOICES, Choices
 from mtlirt.ingest.sorting import Sorter
@@ -128,8 +129,9 @@ def ingest(
             if not shelf.takes(table_file(path, as_what)):
                 continue
             try:
-                for batch in reader.read(path):
-                    assembler.add(renamed(batch, names))
+                with naming(path):
+                    for batch in reader.read(path):
+                        assembler.add(renamed(batch, names))
             except InputError as error:
                 raise InputError(f"{error}{sorter.hint(reader)}") from error
         for path, log in files.logs:

@@ -72,7 +72,7 @@ def naming(path: Location) -> Iterator[None]:
         yield
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text ({error.reason})") from error
-    except (pa.ArrowInvalid, pa.ArrowKeyError, CsvError, EOFError, zlib.error) as error:
+    except (pa.ArrowException, CsvError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: {_one_line(error)}") from error
     except OSError as error:
         if error.errno is not None:
