@@ -25,7 +25,7 @@ def ingest(
         list[str],
         typer.Argument(
             metavar="SOURCE",
-            help="Files, or folders of files: paths or s3:// URLs.",
+            help="Files, or folders of files: paths, or s3://, https:// or hf:// URLs.",
             show_default=False,
         ),
     ],
@@ -121,6 +121,13 @@ def ingest(
         Repeated, typer.Option(help="Items of equal content: list them, or keep the first.")
     ] = "report",
     report: Annotated[str | None, typer.Option(help="Write the report here, as JSON.")] = None,
+    append: Annotated[
+        bool,
+        typer.Option(
+            "--append",
+            help="Add what is new to a store, as a version; files that it has are passed over.",
+        ),
+    ] = False,
     overwrite: Annotated[
         bool,
         typer.Option("--overwrite", help="Add a version to a store, and replace the report."),
@@ -128,7 +135,8 @@ def ingest(
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Read item-level results into a response store."""
-    _check_free(out, report, overwrite)
+    holds = _check_free(out, report, append, overwrite)
+    from mtlirt.ingest.append import append as add
     from mtlirt.ingest.files import ingest as read
     from mtlirt.ingest.runs import Choices
     from mtlirt.responses.store import write_responses
@@ -155,13 +163,17 @@ def ingest(
         "repeated": repeated,
     }
     choices = Choices(model, metric, filter_, split, domain)
-    responses, findings = read(sources, **options, choices=choices)
-    found = findings.to_dict()
-    options |= asdict(choices)
-    history = {"verb": "ingest", "sources": sources, "options": options, "report": found}
+    history = {"verb": "ingest", "sources": sources, "options": options | asdict(choices)}
+    options["choices"] = choices
     with _report_file(report) as write_report:
-        version = write_responses(responses, out, history=history, overwrite=overwrite)
-        found = {"store": out, "version": version, **found}
+        version: int | None
+        if append and holds:
+            version, findings = add(sources, out, history, **options)
+        else:
+            responses, findings = read(sources, **options)
+            history["report"] = findings.to_dict()
+            version = write_responses(responses, out, history=history, overwrite=overwrite)
+        found = {"store": out, "version": version, **findings.to_dict()}
         write_report(found)
     if as_json:
         print_json(found)
@@ -170,7 +182,10 @@ def ingest(
         print(line)
     rows = [(count.name, count.models, count.items, count.cells) for count in findings.domains]
     print_table(("domain", "models", "items", "cells"), rows)
-    print(f"wrote version {version} of {out}")
+    if version is None:
+        print(f"nothing new: {out} stays at version {holds}")
+    else:
+        print(f"wrote version {version} of {out}")
 
 
 @contextmanager
@@ -191,19 +206,20 @@ def _report_file(report: str | None) -> Iterator[Callable[[Any], None]]:
             draft.unlink(missing_ok=True)
 
 
-def _check_free(out: str, report: str | None, overwrite: bool) -> None:
-    """Refuse what cannot be written before anything is read."""
+def _check_free(out: str, report: str | None, append: bool, overwrite: bool) -> int:
+    """Refuse what cannot be written before anything is read; gives the version that is there."""
     from mtlirt.storage.root import open_root
 
     if report is not None and not Path(report).absolute().parent.is_dir():
         raise InputError(f"{report}: no folder to write it in")
+    latest = max(open_root(out).versions(), default=0)
     if overwrite:
-        return
-    versions = open_root(out).versions()
-    if versions:
+        return latest
+    if latest and not append:
         raise InputError(
-            f"{out}: holds version {versions[-1]} already; give another place, or --overwrite to "
-            "add a version"
+            f"{out}: holds version {latest} already; give another place, --append to add to "
+            "what it holds, or --overwrite to begin anew in another version"
         )
     if report is not None and Path(report).exists():
         raise InputError(f"{report}: exists already; give another place, or --overwrite")
+    return latest

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -21,11 +22,13 @@ from mtlirt.ingest.domains import (
 )
 from mtlirt.ingest.ids import Codes, show, show_some
 from mtlirt.ingest.items import ItemCodes
-from mtlirt.ingest.notices import notice_cells, notice_ids, notice_thresholds
-from mtlirt.ingest.placing import place_cells
+from mtlirt.ingest.notices import NO_CELL_NOTICES, notice_cells, notice_ids, notice_thresholds
+from mtlirt.ingest.placing import place_cells, touched_cells
 from mtlirt.ingest.reader import Batch
-from mtlirt.ingest.report import FileCount, IngestReport, ItemId
+from mtlirt.ingest.report import DomainCount, FileCount, IngestReport, ItemId
+from mtlirt.ingest.stored import Before
 from mtlirt.ingest.values import ValueRule, Values, read_values
+from mtlirt.responses.growth import Cells
 from mtlirt.responses.matrix import Responses
 
 
@@ -93,10 +96,22 @@ class Assembler:
             )
         )
 
-    def finish(self) -> tuple[Responses, IngestReport]:
-        """Put the responses together; models, domains and items in the order of their ids."""
+    def finish(
+        self, before: Before | None = None, lost: Mapping[str, Cells] | None = None
+    ) -> tuple[Responses, IngestReport]:
+        """Put the responses together; models, domains and items in the order of their ids.
+
+        Parameters
+        ----------
+        before
+            A store that they are added to. Of its cells those count as read before all others
+            that records fall into. The report counts the cells that it gains, and leaves out
+            what only the whole of the responses can tell: what is constant or empty.
+        lost
+            Domain -> cells of the store that do not count.
+        """
         records = self._files.total()
-        if not records:
+        if not records and (before is None or self._files):
             names = show_some(list(self._files)) or "none"
             raise InputError(f"no responses: {len(self._files)} files without a record: {names}")
         models = list(self._models.ids)
@@ -104,8 +119,12 @@ class Assembler:
         ranks = Ranks(_ranks(models), _ranks(items))
         models.sort()
         items.sort()
+        held = []
+        if before is not None:
+            touched = touched_cells(self._observed, ranks)
+            held = before.held(models, items, ranks, touched, lost or {})
         grid = place_cells(
-            self._observed,
+            [*held, *self._observed],
             ranks,
             self._cell_rule,
             lambda row, column: f"model {show(models[row])}, {_name_item(items[column])}",
@@ -113,9 +132,17 @@ class Assembler:
         columns = find_domains(items)
         counts = count_domains(grid, columns)
         if self._poor_domains == "error":
-            check_domains(counts)
+            check_domains(
+                counts if before is None else before.wholes(counts, grid, columns, models)
+            )
         domains = split_domains(grid, columns)
-        cell_notices = notice_cells(grid, models, items, columns)
+        if before is None:
+            cell_notices = notice_cells(grid, models, items, columns)
+            id_notices = notice_ids(models, items)
+        else:
+            counts = _without(counts, columns, held, ranks)
+            cell_notices = NO_CELL_NOTICES
+            id_notices = notice_ids(*before.all_ids(models, items))
         report = IngestReport(
             files=tuple(FileCount(name, count) for name, count in self._files.items()),
             models=len(models),
@@ -134,7 +161,7 @@ class Assembler:
                 self._observed, ranks, items, cell_notices["constant_items"]
             ),
             **cell_notices,
-            **notice_ids(models, items),
+            **id_notices,
         )
         return Responses(domains, _model_table(models), _item_table(items)), report
 
@@ -175,6 +202,22 @@ class Assembler:
         return [(domains[domain], ids[item]) for domain, item in self._items.codes]
 
 
+def _without(
+    counts: Sequence[DomainCount],
+    columns: Mapping[str, slice],
+    held: Sequence[Observed],
+    ranks: Ranks,
+) -> tuple[DomainCount, ...]:
+    """Counts of domains without the cells that the store has had."""
+    times = np.zeros(ranks.shape[1], np.int64)
+    for batch in held:
+        np.add.at(times, ranks.columns[batch.items], 1)
+    return tuple(
+        replace(count, cells=count.cells - int(times[columns[count.name]].sum()))
+        for count in counts
+    )
+
+
 def _observe(batch: Batch, models: SmallCodes, items: SmallCodes, values: Values) -> Observed:
     """Leave out what is missing, and store whole numbers small."""
     correct, trials, raw = values.correct, values.trials, values.raw
@@ -213,4 +256,5 @@ def _model_table(models: Sequence[str]) -> pd.DataFrame:
 
 
 def _item_table(items: Sequence[ItemId]) -> pd.DataFrame:
-    return pd.DataFrame(index=pd.MultiIndex.from_tuples(items, names=["domain", "item_id"]))
+    levels = [domain for domain, _ in items], [item for _, item in items]
+    return pd.DataFrame(index=pd.MultiIndex.from_arrays(levels, names=["domain", "item_id"]))

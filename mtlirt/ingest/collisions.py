@@ -118,7 +118,7 @@ def _find_groups(batches: list[Observed], ranks: Ranks) -> _Groups:
         cells[order[starts]],
         starts,
         np.diff(starts, append=len(order)),
-        correct[order].astype(np.float64),
+        correct[order].astype(np.float32).astype(np.float64),  # equal are those stored alike
         trials[order].astype(np.int64),
     )
 

@@ -7,21 +7,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-import pandas as pd
-
 from mtlirt.errors import InputError
 from mtlirt.ingest.aliases import NO_ALIASES, read_aliases, renamed
 from mtlirt.ingest.assemble import Assembler
 from mtlirt.ingest.cells import CellRule
 from mtlirt.ingest.current import WhichRuns
 from mtlirt.ingest.domains import PoorDomains
+from mtlirt.ingest.growing import add
 from mtlirt.ingest.identity import OnContent, Repeated
 from mtlirt.ingest.locations import locate
 from mtlirt.ingest.metadata import Unknown, join_items, join_models
 from mtlirt.ingest.native import RunLedger, RunRule
+from mtlirt.ingest.opening import naming
 from mtlirt.ingest.report import IngestReport
 from mtlirt.ingest.runs import NO_CHOICES, Choices
 from mtlirt.ingest.sorting import Sorter
+from mtlirt.ingest.stored import Before
+from mtlirt.ingest.taken import Shelf, log_file, table_file
 from mtlirt.ingest.tidy import TidyReader
 from mtlirt.ingest.values import ValueRule
 from mtlirt.ingest.wide import Layout, WideReader
@@ -51,6 +53,7 @@ def ingest(
     runs: WhichRuns = "latest",
     content: OnContent = "error",
     repeated: Repeated = "report",
+    before: Before | None = None,
 ) -> tuple[Responses, IngestReport]:
     """Make responses of files.
 
@@ -94,11 +97,15 @@ def ingest(
         Whether items whose content differs between logs are an error or listed.
     repeated
         Whether items of equal content are listed, or count as the first of them.
+    before
+        A store that the responses are added to, as if what it has had been read first; see
+        `mtlirt.ingest.append.append`.
 
     Returns
     -------
     responses, report
-        Models, domains and items in the order of their ids; and what was read and noticed.
+        Models, domains and items in the order of their ids, new ones behind those of the store;
+        and what was read and noticed.
 
     Raises
     ------
@@ -114,7 +121,9 @@ def ingest(
             )
         format = "wide"  # noqa: A001
     names = NO_ALIASES if aliases is None else read_aliases(locate(aliases))
-    ledger = RunLedger(RunRule(names, tuple(pool), runs, content, repeated))
+    ledger = RunLedger(RunRule(names, tuple(pool), runs, content, repeated), before)
+    shelf = Shelf(frozenset() if before is None else before.taken)
+    as_what = domain, domain_column, model_column, transpose, header
     wide = WideReader(Layout(model_column, transpose, header))
     sorter = Sorter(format, TidyReader(domain_column), wide)
     sorted_out = [sorter.sort(locate(source)) for source in sources]
@@ -122,19 +131,30 @@ def ingest(
     assembler = Assembler(domain, *rules, poor_domains)
     for files in sorted_out:
         for path, reader in files.tables:
+            if not shelf.takes(table_file(path, as_what)):
+                continue
             try:
-                for batch in reader.read(path):
-                    assembler.add(renamed(batch, names))
+                with naming(path):
+                    for batch in reader.read(path):
+                        assembler.add(renamed(batch, names))
             except InputError as error:
                 raise InputError(f"{error}{sorter.hint(reader)}") from error
         for path, log in files.logs:
-            for run in log.runs(path, choices):
-                ledger.add(run)
+            found = list(log.runs(path, choices))
+            if shelf.takes(log_file(path, found)):
+                for run in found:
+                    ledger.add(run)
     for batch in ledger.batches():
         assembler.add(batch)
-    responses, report = assembler.finish()
+    if before is None:
+        responses, report = assembler.finish()
+        responses = replace(responses, items=ledger.item_table(responses.items.index))
+    else:
+        responses, report = add(before, assembler, ledger)
     report = replace(
         report,
+        taken=tuple(shelf.taken),
+        taken_before=tuple(shelf.before),
         skipped_files=tuple(str(path) for files in sorted_out for path in files.skipped),
         companions=tuple(str(path) for files in sorted_out for path in files.companions),
         numbered_files=tuple(
@@ -145,20 +165,14 @@ def ingest(
         ),
         **vars(ledger.notices()),
     )
-    responses = replace(responses, items=ledger.item_table(responses.items.index))
     if models is not None:
         joined = join_models(locate(models), responses.models, unknown)
-        responses = replace(responses, models=joined.table)
+        responses = replace(responses, models=joined.beside(responses.models))
         report = replace(
             report, unknown_models=joined.unknown, models_without_metadata=joined.absent
         )
     if items is not None:
         known = join_items(locate(items), responses.items, unknown, domain_column)
-        responses = replace(responses, items=beside(responses.items, known.table))
+        responses = replace(responses, items=known.beside(responses.items))
         report = replace(report, unknown_items=known.unknown, items_without_metadata=known.absent)
     return responses, report
-
-
-def beside(told: pd.DataFrame, given: pd.DataFrame) -> pd.DataFrame:
-    """What logs told of the items and what the user gave, which counts where both have a column."""
-    return pd.concat([told.drop(columns=given.columns, errors="ignore"), given], axis=1)

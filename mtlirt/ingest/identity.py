@@ -109,6 +109,19 @@ class ItemBook:
             items.append(document + ending)
         return items
 
+    def remember(self, items: pd.DataFrame, source: str) -> None:
+        """Take down the items of a store, as `table` gave what logs said of them."""
+        if not {"task", "document", "content"} <= set(items.columns):
+            return
+        known = [name for name in QUALIFIERS if name in items.columns]
+        facts = items[["document", "content", *known]].astype(object)
+        for (domain, item), (document, content, *values) in zip(
+            items.index, facts.where(facts.notna(), None).itertuples(index=False), strict=True
+        ):
+            told = {k: v for k, v in zip(known, values, strict=True) if v is not None}
+            if isinstance(content, str) and qualified(str(document), told) == item:
+                self.enter(domain, told, source, [str(document)], [content])
+
     def copies(self) -> tuple[tuple[ItemId, ...], ...]:
         """Groups of items of equal content, within domains and across them."""
         met: set[str] = set()

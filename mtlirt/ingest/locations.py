@@ -12,11 +12,12 @@ from upath import UPath
 
 from mtlirt.errors import InputError
 from mtlirt.ingest.remote import reaching, s3_options
+from mtlirt.ingest.web import HTTP, hf_url, http_url, is_absent
 
 Location = Path | UPath
 """A local path is a `Path`; everything else is a `UPath`."""
 
-SCHEMES = ("file", "memory", "s3")
+SCHEMES = ("file", "hf", "http", "https", "memory", "s3")
 
 
 def locate(source: str | os.PathLike[str]) -> Location:
@@ -37,6 +38,10 @@ def locate(source: str | os.PathLike[str]) -> Location:
     if scheme not in SCHEMES:
         known = ", ".join(f"{known}://" for known in SCHEMES)
         raise InputError(f"{text}: cannot read {scheme}://; give a local path, or one of {known}")
+    if scheme in HTTP:
+        return http_url(text)
+    if scheme == "hf":
+        return hf_url(text)
     if scheme == "s3":
         from mtlirt.storage.s3 import S3Backend
 
@@ -55,9 +60,15 @@ def kind_at(location: Location) -> Literal["file", "folder"] | None:
     with reaching(location):
         try:
             kind = location.fs.info(location.path)["type"]
-        except FileNotFoundError:
+        except FileNotFoundError as error:
+            if not is_absent(error):
+                raise
             kind = None
-            has_bucket = not location.drive or location.fs.exists(location.drive)
+            has_bucket = (
+                location.protocol != "s3"
+                or not location.drive
+                or location.fs.exists(location.drive)
+            )
     if not has_bucket:
         raise InputError(f"{location}: there is no bucket {location.drive}")
     return "folder" if kind == "directory" else kind

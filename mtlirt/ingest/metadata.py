@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
@@ -31,13 +33,27 @@ class Joined(Generic[Key]):
         The rows as they were, the metadata as columns.
     unknown
         Ids of the metadata that the table lacks.
-    absent
-        How many ids of the table the metadata lacks; their columns are null.
+    present
+        Which rows the metadata has; the columns of others are null.
     """
 
     table: pd.DataFrame
     unknown: tuple[Key, ...]
-    absent: int
+    present: npt.NDArray[np.bool_]
+
+    @property
+    def absent(self) -> int:
+        """How many rows the metadata lacks."""
+        return int((~self.present).sum())
+
+    def beside(self, told: pd.DataFrame) -> pd.DataFrame:
+        """What was known of the rows and the metadata, which counts where it has a row."""
+        both = {
+            name: _either(self.table[name], told[name], self.present)
+            for name in self.table.columns.intersection(told.columns)
+        }
+        more = self.table.drop(columns=list(both))
+        return pd.concat([told.assign(**both), more], axis=1)
 
 
 def join_models(path: Location, models: pd.DataFrame, unknown: Unknown = "error") -> Joined[str]:
@@ -145,7 +161,18 @@ def _join(
     order = [places.get(key) for key in table.index]
     columns = metadata.columns.take(pa.array(order, pa.int64()))
     joined = columns.to_pandas(types_mapper=_NULLABLE.get).set_axis(table.index)
-    return Joined(joined, strangers, order.count(None))
+    present = np.array([place is not None for place in order], bool)
+    return Joined(joined, strangers, present)
+
+
+def _either(given: pd.Series, told: pd.Series, present: npt.NDArray[np.bool_]) -> pd.Series:
+    """The values of one column where they are present, and those of the other elsewhere."""
+    if present.all() or told[~present].isna().all():
+        return given
+    if not present.any() or given[present].isna().all():
+        return told.mask(present) if present.any() else told
+    joined: pd.Series = pd.concat([given[present], told[~present]]).reindex(given.index)
+    return joined
 
 
 _NULLABLE: dict[pa.DataType, Any] = {

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC
+from datetime import UTC, datetime
 from itertools import compress
 from typing import Any
 
@@ -22,6 +22,7 @@ from mtlirt.ingest.objects import encode_object_ids, object_values
 from mtlirt.ingest.reader import Batch, Rows
 from mtlirt.ingest.report import ItemId, RunCount
 from mtlirt.ingest.runs import Run, Samples
+from mtlirt.ingest.stored import SOURCE, Before
 
 
 @dataclass(frozen=True)
@@ -65,10 +66,14 @@ class RunNotices:
 class RunLedger:
     """Takes runs in the order of the sources, then gives the records of those that count."""
 
-    def __init__(self, rule: RunRule) -> None:
+    def __init__(self, rule: RunRule, before: Before | None = None) -> None:
         self._rule = rule
         self._runs: list[Run] = []
         self._book = ItemBook(rule.on_content, rule.repeated)
+        self._earlier: list[Run] = []
+        if before is not None:
+            self._book.remember(before.responses.items, SOURCE)
+            self._earlier = [_earlier_run(count) for count in before.runs]
         self._counts: list[RunCount] = []
         self._outcomes: Counter[str] = Counter()
         self._repeated = 0
@@ -78,12 +83,23 @@ class RunLedger:
         aliases = self._rule.aliases
         self._runs.append(replace(run, model=aliases.model(run.model), task=aliases.task(run.task)))
 
+    def replaced(self) -> list[Run]:
+        """Runs of the store instead of which others count now."""
+        if self._rule.runs == "all":
+            return []
+        earlier = self._earlier
+        before = current_runs(earlier, self._keys(earlier))
+        now = self._current()
+        return [
+            run
+            for run, counted, counts in zip(earlier, before, now[: len(earlier)], strict=True)
+            if counted and not counts
+        ]
+
     def batches(self) -> Iterator[Batch]:
         """The records of the runs that count."""
-        runs = self._runs
-        keys = [(run.model, run.task, *self._qualifiers(run).items()) for run in runs]
-        current = current_runs(runs, keys) if self._rule.runs == "latest" else [True] * len(runs)
-        for run, counts in zip(runs, current, strict=True):
+        current = self._current()[len(self._earlier) :]
+        for run, counts in zip(self._runs, current, strict=True):
             records = 0
             seen: dict[str, str] = {}
             if counts:
@@ -110,7 +126,18 @@ class RunLedger:
         """What logs say of some items."""
         return self._book.table(items)
 
-    def _qualifiers(self, run: Run) -> dict[str, str]:
+    def _current(self) -> list[bool]:
+        """Which of the runs of the store and of those taken count."""
+        runs = [*self._earlier, *self._runs]
+        if self._rule.runs == "all":
+            return [True] * len(runs)
+        return current_runs(runs, self._keys(runs))
+
+    def _keys(self, runs: Sequence[Run]) -> list[tuple[object, ...]]:
+        return [(run.model, run.task, *self.qualifiers(run).items()) for run in runs]
+
+    def qualifiers(self, run: Run) -> dict[str, str]:
+        """Those of a run that tell items apart."""
         return {k: v for k, v in run.qualifiers.items() if k not in self._rule.pool}
 
     def _batch(self, run: Run, samples: Samples, seen: dict[str, str]) -> Batch:
@@ -119,7 +146,7 @@ class RunLedger:
         trials = samples.trials
         _check_documents(run, samples)
         items = self._book.enter(
-            run.task, self._qualifiers(run), run.source, documents, samples.contents
+            run.task, self.qualifiers(run), run.source, documents, samples.contents
         )
         if self._rule.repeated == "first":
             kept = [
@@ -160,6 +187,19 @@ def _one_id(name: str, count: int, rows: Rows, field: str) -> pa.Array[Any]:
     """One id for all records."""
     one = encode_object_ids([name], rows, field)
     return one.take(np.zeros(count, np.int32))
+
+
+def _earlier_run(count: RunCount) -> Run:
+    """A run of the store, whose samples are no longer at hand."""
+    return Run(
+        source=count.source,
+        model=count.model,
+        task=count.task,
+        samples=lambda: iter(()),
+        time=None if count.time is None else datetime.fromisoformat(count.time),
+        partial=count.partial,
+        **count.qualifiers,
+    )
 
 
 def _run_count(run: Run, records: int, *, superseded: bool) -> RunCount:

@@ -22,6 +22,14 @@ class CellNotices(TypedDict):
     empty_items: tuple[ItemId, ...]
 
 
+NO_CELL_NOTICES: CellNotices = {
+    "constant_domains": (),
+    "constant_items": (),
+    "empty_models": (),
+    "empty_items": (),
+}
+
+
 class IdNotices(TypedDict):
     """What the ids tell; fields of `IngestReport`."""
 

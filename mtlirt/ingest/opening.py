@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 import pyarrow as pa
+from upath import UPath
 
 from mtlirt.errors import InputError
 from mtlirt.ingest.locations import Location, files_in, kind_at
 from mtlirt.ingest.remote import RemoteFile
+from mtlirt.ingest.web import HTTP
 
 
 def candidates(source: Location) -> list[Location]:
@@ -31,13 +33,18 @@ def candidates(source: Location) -> list[Location]:
 
 def bare_suffix(path: Location) -> str:
     """The suffix of a file in lower case, without ``.gz``."""
-    name = path.name.lower().removesuffix(".gz")
-    return Path(name).suffix
+    return Path(_name(path).removesuffix(".gz")).suffix
 
 
 def is_gzipped(path: Location) -> bool:
     """Whether the name of a file ends in ``.gz``."""
-    return path.name.lower().endswith(".gz")
+    return _name(path).endswith(".gz")
+
+
+def _name(path: Location) -> str:
+    """The name of a file in lower case, without the query of a URL."""
+    name = path.name.lower()
+    return name.partition("?")[0] if isinstance(path, UPath) and path.protocol in HTTP else name
 
 
 def open_plain(path: Location) -> BinaryIO:
@@ -65,7 +72,7 @@ def naming(path: Location) -> Iterator[None]:
         yield
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text ({error.reason})") from error
-    except (pa.ArrowInvalid, pa.ArrowKeyError, CsvError, EOFError, zlib.error) as error:
+    except (pa.ArrowException, CsvError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: {_one_line(error)}") from error
     except OSError as error:
         if error.errno is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 
 from mtlirt.ingest.cells import CellRule, Grid, Observed, Ranks
 from mtlirt.ingest.collisions import resolve_collisions
@@ -44,3 +45,11 @@ def place_cells(
     if filled == sum(len(batch.models) for batch in batches):
         return Grid(correct, trials)
     return resolve_collisions(Grid(correct, trials), batches, ranks, rule, name_cell)
+
+
+def touched_cells(batches: list[Observed], ranks: Ranks) -> npt.NDArray[np.bool_]:
+    """Which cells of the grid responses fall into."""
+    touched = np.zeros(ranks.shape, bool)
+    for batch in batches:
+        touched.ravel()[ranks.cells(batch)] = True
+    return touched

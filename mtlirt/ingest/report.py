@@ -65,8 +65,79 @@ class RunCount:
 
 
 @dataclass(frozen=True)
+class TakenFile:
+    """A file that an ingest read.
+
+    Attributes
+    ----------
+    name
+        What it was called.
+    sha256
+        Of its bytes.
+    as_what
+        Of what besides them says which responses they are: options that name domains and models,
+        or the runs of a log, whose model may be named elsewhere. A file of equal bytes that stands
+        for something else is another.
+    """
+
+    name: str
+    sha256: str
+    as_what: str
+
+    @property
+    def content(self) -> tuple[str, str]:
+        """What is equal for a file taken in again, whatever it is called."""
+        return self.sha256, self.as_what
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What an ingest did to the store that it added to.
+
+    Attributes
+    ----------
+    parent
+        The version before.
+    new_models, new_items, new_domains
+        How many the store did not have.
+    models, items, domains
+        How many it has now.
+    replaced_runs
+        Model and task of runs of the store instead of which later ones count.
+    replaced_cells
+        Cells that held responses of those.
+    """
+
+    parent: int
+    new_models: int
+    new_items: int
+    new_domains: int
+    models: int
+    items: int
+    domains: int
+    replaced_runs: tuple[tuple[str, str], ...] = ()
+    replaced_cells: int = 0
+
+    def lines(self) -> Iterator[str]:
+        """What it says, as short lines of text."""
+        yield (
+            f"added to version {self.parent}: {self.new_models:,} new models, "
+            f"{self.new_items:,} new items, {self.new_domains:,} new domains; now "
+            f"{self.models:,} models, {self.items:,} items, {self.domains:,} domains"
+        )
+        if self.replaced_runs:
+            yield (
+                f"{len(self.replaced_runs):,} runs of the store gave way to later or whole ones, "
+                f"with {self.replaced_cells:,} cells"
+            )
+
+
+@dataclass(frozen=True)
 class IngestReport:
     """Counts of an ingest, which add up, and lists of what deserves a look.
+
+    Of an ingest that adds to a store, all is about its sources, but for `growth` and what is told
+    of ids. What only the whole can tell, what is constant or empty, is left out.
 
     Attributes
     ----------
@@ -98,7 +169,7 @@ class IngestReport:
     unknown_subjects
         Tasks named as subjects of MMLU are, which it has not.
     cells
-        Cells of the matrix that hold a response.
+        Cells of the matrix that hold a response; that a store gained.
     missing
         Records without a value.
     duplicates, conflicts
@@ -125,6 +196,12 @@ class IngestReport:
         Ids of the metadata tables that no response has.
     models_without_metadata, items_without_metadata
         How many ids of the responses their metadata table lacks.
+    taken
+        The files read, by what they hold.
+    taken_before
+        Files passed over because the store has what they hold.
+    growth
+        What became of the store that the responses were added to.
     """
 
     files: tuple[FileCount, ...]
@@ -161,6 +238,9 @@ class IngestReport:
     unknown_items: tuple[ItemId, ...] = ()
     models_without_metadata: int = 0
     items_without_metadata: int = 0
+    taken: tuple[TakenFile, ...] = ()
+    taken_before: tuple[str, ...] = ()
+    growth: Growth | None = None
 
     def __post_init__(self) -> None:
         assert self.records == sum(file.records for file in self.files)
@@ -185,6 +265,7 @@ class IngestReport:
             f"{self.records:,} records in {len(self.files):,} files: {kept}, {gave_way}",
             *(f"{count:,} values written as {word}" for word, count in self.coerced.items()),
             *(f"{count:,} samples {reason}" for reason, count in self.outcomes.items()),
+            *([] if self.growth is None else self.growth.lines()),
             *self._forms(),
             *self._counts(),
             *self._lists(),
@@ -229,6 +310,7 @@ class IngestReport:
             ("empty files", self.empty_files),
             ("files passed over", self.skipped_files),
             ("files without a header, models and items numbered from 1", self.numbered_files),
+            ("files taken in before", self.taken_before),
             ("columns not read", self.ignored_columns),
             ("runs that are not whole", self._partial_runs),
             ("groups of items of equal content", self.copied_items),

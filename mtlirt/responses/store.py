@@ -7,15 +7,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from dask.base import compute
+from pydantic import JsonValue
 
 from mtlirt.errors import InputError
-from mtlirt.responses.chunks import chunk_shape
+from mtlirt.responses.layout import (
+    RESPONSES,
+    TRIALS,
+    arrays_of,
+    chunks_of,
+    count_takers,
+    domain_row,
+)
 from mtlirt.responses.load import lazy_array
-from mtlirt.responses.matrix import MISSING, DomainResponses, Responses
-from mtlirt.responses.save import SavedBlock, save_array
+from mtlirt.responses.matrix import DomainResponses, Responses
+from mtlirt.responses.save import save_array
 from mtlirt.responses.schema import (
     DOMAINS,
     HISTORY,
@@ -31,9 +38,6 @@ from mtlirt.storage.draft import EMPTY, Draft
 from mtlirt.storage.manifest import Manifest
 from mtlirt.storage.root import Root, open_root, open_version
 from mtlirt.storage.tables import from_parquet, to_parquet
-
-RESPONSES = "responses"
-TRIALS = "trials"
 
 
 def write_responses(
@@ -77,13 +81,10 @@ def write_responses(
     if chunks is not None and min(chunks) < 1:
         raise InputError(f"chunks {chunks}: expected positive numbers of models and items")
     with root.draft("responses") as draft:
-        _write_table(draft, "models.parquet", table_from_frame(responses.models, MODELS))
-        _write_table(draft, "items.parquet", table_from_frame(responses.items, ITEMS))
-        _write_table(draft, "history.parquet", history_table(history))
-        _write_table(draft, "domains.parquet", _write_arrays(draft, responses, chunks))
-        models, items = responses.shape
-        info = {"models": models, "items": items, "domains": len(responses.domains)}
-        return draft.commit(info=info, parent=None if overwrite else EMPTY).version
+        write_tables(draft, responses, history)
+        write_table(draft, "domains.parquet", _write_arrays(draft, responses, chunks))
+        parent = None if overwrite else EMPTY
+        return draft.commit(info=version_info(responses), parent=parent).version
 
 
 def open_responses(url: str | os.PathLike[str], version: int | None = None) -> Responses:
@@ -96,12 +97,38 @@ def open_responses(url: str | os.PathLike[str], version: int | None = None) -> R
     version
         The version; the latest where neither names one.
     """
+    return open_stored(url, version).responses
+
+
+@dataclass(frozen=True)
+class StoredResponses:
+    """One version of a store.
+
+    Attributes
+    ----------
+    root, manifest
+        The store and the version.
+    rows
+        The domain table: domain -> its row.
+    responses
+        What it holds, lazily.
+    """
+
+    root: Root
+    manifest: Manifest
+    rows: Mapping[str, Mapping[str, Any]]
+    responses: Responses
+
+
+def open_stored(url: str | os.PathLike[str], version: int | None = None) -> StoredResponses:
+    """Open one version of a store with what says how it is stored; see `open_responses`."""
     root, manifest = open_version(url, version, kind="responses")
     models = frame_from_table(_read_table(root, manifest, "models.parquet", MODELS), MODELS)
     items = frame_from_table(_read_table(root, manifest, "items.parquet", ITEMS), ITEMS)
-    rows = _read_table(root, manifest, "domains.parquet", DOMAINS).to_pylist()
-    domains = {row["domain"]: _lazy_domain(root, manifest, row, len(models)) for row in rows}
-    return Responses(domains=domains, models=models, items=items)
+    table = _read_table(root, manifest, "domains.parquet", DOMAINS)
+    rows = {row["domain"]: row for row in table.to_pylist()}
+    domains = {name: _lazy_domain(root, manifest, row, len(models)) for name, row in rows.items()}
+    return StoredResponses(root, manifest, rows, Responses(domains, models, items))
 
 
 @dataclass(frozen=True)
@@ -126,18 +153,45 @@ class HistoryEntry:
 def store_history(url: str | os.PathLike[str]) -> list[HistoryEntry]:
     """How a store came about: its versions up to the one the URL names, oldest first."""
     root, last = open_version(url, kind="responses")
-    manifests = [root.manifest(version) for version in root.versions() if version <= last.version]
     return [
-        HistoryEntry(
-            manifest.version,
-            manifest.created.isoformat(timespec="microseconds"),
-            history_from_table(_read_table(root, manifest, "history.parquet", HISTORY)),
-        )
-        for manifest in manifests
+        _history_entry(root, root.manifest(version))
+        for version in root.versions()
+        if version <= last.version
     ]
 
 
-def _write_table(draft: Draft, name: str, table: pa.Table) -> None:
+def lineage(root: Root, manifest: Manifest) -> list[HistoryEntry]:
+    """How a version came about: those that it was made from, oldest first, and itself."""
+    entries = [_history_entry(root, manifest)]
+    while manifest.parent is not None:
+        manifest = root.manifest(manifest.parent)
+        entries.append(_history_entry(root, manifest))
+    return entries[::-1]
+
+
+def _history_entry(root: Root, manifest: Manifest) -> HistoryEntry:
+    return HistoryEntry(
+        manifest.version,
+        manifest.created.isoformat(timespec="microseconds"),
+        history_from_table(_read_table(root, manifest, "history.parquet", HISTORY)),
+    )
+
+
+def write_tables(draft: Draft, responses: Responses, history: Mapping[str, Any]) -> None:
+    """Write the tables of models and of items, and how the version comes about."""
+    write_table(draft, "models.parquet", table_from_frame(responses.models, MODELS))
+    write_table(draft, "items.parquet", table_from_frame(responses.items, ITEMS))
+    write_table(draft, "history.parquet", history_table(history))
+
+
+def version_info(responses: Responses) -> dict[str, JsonValue]:
+    """What the manifest of a version says of its size."""
+    models, items = responses.shape
+    return {"models": models, "items": items, "domains": len(responses.domains)}
+
+
+def write_table(draft: Draft, name: str, table: pa.Table) -> None:
+    """Write one table of a version."""
     draft.write(name, to_parquet(table), rows=table.num_rows)
 
 
@@ -148,11 +202,11 @@ def _read_table(root: Root, manifest: Manifest, name: str, schema: pa.Schema) ->
 def _write_arrays(draft: Draft, responses: Responses, chunks: tuple[int, int] | None) -> pa.Table:
     """Write the arrays of all domains in one computation; gives the domain table."""
     keys = [f"d{number:03d}" for number in range(len(responses.domains))]
-    shapes = [_chunks_of(part, chunks) for part in responses.domains.values()]
+    shapes = [chunks_of(part, chunks) for part in responses.domains.values()]
     grids = [
         {
             name: save_array(draft, f"{key}/{name}", array, shape, fill)
-            for name, array, fill in _arrays_of(part)
+            for name, array, fill in arrays_of(part)
         }
         for key, shape, part in zip(keys, shapes, responses.domains.values(), strict=True)
     ]
@@ -161,42 +215,15 @@ def _write_arrays(draft: Draft, responses: Responses, chunks: tuple[int, int] | 
     for (domain, part), key, shape, saved in zip(
         responses.domains.items(), keys, shapes, computed, strict=True
     ):
-        for grid in saved.values():
-            for block in (block for line in grid for block in line):
+        for blocks in saved.values():
+            for block in blocks:
                 draft.add(block.file)
         rows.append(
-            {
-                "domain": domain,
-                "key": key,
-                "models": _takers(saved[RESPONSES]),
-                "items": part.array.shape[1],
-                "dtype": str(part.array.dtype),
-                "has_trials": part.trials is not None,
-                "model_chunk": shape[0],
-                "item_chunk": shape[1],
-            }
+            domain_row(
+                domain, key, part, shape, count_takers(block.of_line for block in saved[RESPONSES])
+            )
         )
     return pa.Table.from_pylist(rows, schema=DOMAINS)
-
-
-def _arrays_of(part: DomainResponses) -> list[tuple[str, Any, float]]:
-    """Name, array and missing value of the arrays that a domain is stored as."""
-    missing = np.nan if part.array.dtype == np.float32 else MISSING
-    arrays = [(RESPONSES, part.array, missing)]
-    if part.trials is not None:
-        arrays.append((TRIALS, part.trials, 0))
-    return arrays
-
-
-def _chunks_of(part: DomainResponses, chunks: tuple[int, int] | None) -> tuple[int, int]:
-    models, items = part.array.shape
-    most = chunks or chunk_shape(models, items)
-    return min(most[0], models), min(most[1], items)
-
-
-def _takers(grid: list[list[SavedBlock]]) -> int:
-    """How many models answered anything, from the blocks by model chunk and item chunk."""
-    return sum(int(np.any([block.takers for block in line], axis=0).sum()) for line in grid)
 
 
 def _lazy_domain(

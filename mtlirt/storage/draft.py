@@ -53,6 +53,15 @@ class Draft:
         """Take in a file that `Root.write_data` wrote under `prefix`, maybe on another machine."""
         if not file.path.startswith(f"{self.prefix}/"):
             raise ValueError(f"{file.path} does not lie under {self.prefix}")
+        self._list(file)
+
+    def adopt(self, file: StoredFile) -> None:
+        """Take over a file of an earlier version, as it is and where it is."""
+        if file.path.startswith(f"{self.prefix}/"):
+            raise ValueError(f"{file.path} is of no earlier version")
+        self._list(file)
+
+    def _list(self, file: StoredFile) -> None:
         if file.name in self._files:
             raise ValueError(f"{file.name} was written before")
         self._files[file.name] = file
