@@ -18,7 +18,7 @@ from mtlirt.engine.placement import PlacedDomain
 from mtlirt.engine.progress import Arrays, Keep, Progress
 from mtlirt.engine.rounds import run_rounds
 from mtlirt.engine.scoring import Scored
-from mtlirt.engine.state import start
+from mtlirt.engine.state import start, with_null_variances
 from mtlirt.engine.tables import (
     domain_table,
     general_trait,
@@ -74,6 +74,9 @@ def marginal_fit(
     ]
     errors = item_covariances(executor, domains, state, settled)
     table = scored.widened(executor, settled, covariances)
+    covariances, errors = (
+        with_null_variances(part, domains, state) for part in (covariances, errors)
+    )
     info = {
         "estimator": options.estimator,
         "priors": options.priors,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,6 +83,26 @@ def null_intercepts(domain: PlacedDomain) -> Float:
     share = (successes + 0.5) / (attempts + 1.0)
     known = np.maximum((share - domain.guessing) / (1.0 - domain.guessing), half)
     return np.asarray(np.log(known / (1.0 - known)))
+
+
+def null_variances(domain: PlacedDomain) -> Float:
+    """Variances of `null_intercepts`: that of the share, by the delta method."""
+    _, attempts = domain.weighted
+    known = 1.0 / (1.0 + np.exp(-null_intercepts(domain)))
+    share = domain.guessing + (1.0 - domain.guessing) * known
+    steep = (1.0 - domain.guessing) * known * (1.0 - known)
+    return np.asarray(share * (1.0 - share) / ((attempts + 1.0) * steep**2))
+
+
+def with_null_variances(
+    covariances: Sequence[Float], domains: Sequence[PlacedDomain], state: State
+) -> list[Float]:
+    """Covariances of (a, d) of all items, those without a slope of their own by their shares."""
+    out = []
+    for spread, domain, held in zip(covariances, domains, state.held, strict=True):
+        intercept = np.where(held, null_variances(domain), spread[:, 2])
+        out.append(np.column_stack([spread[:, :2], intercept]))
+    return out
 
 
 def slope_posteriors(state: State) -> list[SlopePosterior]:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import mtlirt
 from mtlirt.engine.fit import fit, score
 from mtlirt.errors import InputError
 from mtlirt.responses.matrix import DomainResponses, Responses
@@ -308,3 +309,24 @@ def test_a_domain_that_says_nothing_has_no_say_in_the_general_trait():
     np.testing.assert_allclose(more.models["general"], plain.models["general"], atol=0.05)
     nothing = fit({"c": da.from_array(np.ones((200, 10), np.int8))}, threads=1)
     assert nothing.models["general"].notna().all()
+
+
+def test_items_without_a_slope_are_as_unsure_as_their_shares():
+    rng = np.random.default_rng(12)
+    models, count = 300, 40
+    theta, intercept = rng.normal(size=(models, 1)), rng.normal(0.0, 1.0, count)
+    real = (rng.random((models, count)) < 1 / (1 + np.exp(-theta - intercept))).astype(np.int8)
+    real[:, 0] = 1
+    coin = (rng.random((models, count)) < 1 / (1 + np.exp(-intercept))).astype(np.int8)
+    fitted = mtlirt.fit({"real": da.from_array(real), "coin": da.from_array(coin)})
+    assert fitted.domains["flat"].tolist() == [False, True]
+    found = fitted.items.loc["coin"]
+    inside = abs(found["intercept"] - intercept) < 1.96 * found["intercept_se"]
+    assert 0.85 < inside.mean() <= 1.0
+    np.testing.assert_allclose(found["intercept_se"] ** 2, found["intercept_variance"])
+    passed = fitted.items.loc["real"].iloc[0]
+    share = 300.5 / 301
+    variance = share * (1 - share) / 301
+    assert passed["intercept_variance"] == pytest.approx(variance / (share * (1 - share)) ** 2)
+    told = fitted.predict([fitted.models.index[0]], [("coin", found.index[3])]).iloc[0]
+    assert told["upper"] - told["lower"] > 0.05

@@ -185,7 +185,7 @@ def test_a_log_without_samples_is_told_and_gives_way(put, read):
         ("no samples in the log", True),
         ("", False),
     ]
-    with pytest.raises(InputError, match=r"no responses: 1 files without a record: .*later.json"):
+    with pytest.raises(InputError, match="no responses: 1 files without a record: "):
         read(later)
 
 
