@@ -33,7 +33,7 @@ def decode(text: bytes, decoder: msgspec.json.Decoder[Decoded], place: str) -> D
         return decoder.decode(text)
     except msgspec.ValidationError as error:
         raise InputError(f"{place}: {error}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _decode_slowly(text, decoder, place)
 
 

@@ -20,7 +20,7 @@ from mtlirt.ingest.metadata import Unknown, join_items, join_models
 from mtlirt.ingest.native import RunLedger, RunRule
 from mtlirt.ingest.opening import naming
 from mtlirt.ingest.report import IngestReport
-from mtlirt.ingest.runs import NO_CHOICES, Choices
+from mtlirt.ingest.runs import NO_CHOICES, Choices, unused_choices
 from mtlirt.ingest.sorting import Sorter
 from mtlirt.ingest.stored import Before
 from mtlirt.ingest.taken import Shelf, log_file, table_file
@@ -163,6 +163,7 @@ def ingest(
             for path, reader in files.tables
             if reader is wide and not header
         ),
+        unused_choices=unused_choices(choices, ledger.runs),
         **vars(ledger.notices()),
     )
     if models is not None:

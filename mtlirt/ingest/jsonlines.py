@@ -48,7 +48,7 @@ def _parse(line: bytes, path: Location, number: int) -> dict[str, Any]:
         record, end = _DECODER.raw_decode(text)
     except UnicodeDecodeError as error:
         raise InputError(f"{path} line {number}: not UTF-8 text ({error.reason})") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} line {number}: broken JSON: {error}") from error
     if end < len(text):
         raise InputError(f"{path} line {number}: broken JSON: {show(text[end:])} after the object")

@@ -68,7 +68,7 @@ class RunLedger:
 
     def __init__(self, rule: RunRule, before: Before | None = None) -> None:
         self._rule = rule
-        self._runs: list[Run] = []
+        self.runs: list[Run] = []
         self._book = ItemBook(rule.on_content, rule.repeated)
         self._earlier: list[Run] = []
         if before is not None:
@@ -81,7 +81,7 @@ class RunLedger:
     def add(self, run: Run) -> None:
         """Take one run, its samples unread."""
         aliases = self._rule.aliases
-        self._runs.append(replace(run, model=aliases.model(run.model), task=aliases.task(run.task)))
+        self.runs.append(replace(run, model=aliases.model(run.model), task=aliases.task(run.task)))
 
     def replaced(self) -> list[Run]:
         """Runs of the store instead of which others count now."""
@@ -99,7 +99,7 @@ class RunLedger:
     def batches(self) -> Iterator[Batch]:
         """The records of the runs that count."""
         current = self._current()[len(self._earlier) :]
-        for run, counts in zip(self._runs, current, strict=True):
+        for run, counts in zip(self.runs, current, strict=True):
             records = 0
             seen: dict[str, str] = {}
             if counts:
@@ -112,7 +112,7 @@ class RunLedger:
 
     def notices(self) -> RunNotices:
         """What the runs told, once all batches were taken."""
-        subjects = {run.task for run in self._runs if mmlu_subject(run.task) is not None}
+        subjects = {run.task for run in self.runs if mmlu_subject(run.task) is not None}
         return RunNotices(
             tuple(self._counts),
             dict(sorted(self._outcomes.items())),
@@ -128,7 +128,7 @@ class RunLedger:
 
     def _current(self) -> list[bool]:
         """Which of the runs of the store and of those taken count."""
-        runs = [*self._earlier, *self._runs]
+        runs = [*self._earlier, *self.runs]
         if self._rule.runs == "all":
             return [True] * len(runs)
         return current_runs(runs, self._keys(runs))

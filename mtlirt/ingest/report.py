@@ -166,6 +166,8 @@ class IngestReport:
         Groups of items of equal content.
     differing_items
         Items whose content is not the same in all runs.
+    unused_choices
+        Options that name what no log has.
     unknown_subjects
         Tasks named as subjects of MMLU are, which it has not.
     cells
@@ -224,6 +226,7 @@ class IngestReport:
     copied_items: tuple[tuple[ItemId, ...], ...] = ()
     differing_items: tuple[ItemId, ...] = ()
     unknown_subjects: tuple[str, ...] = ()
+    unused_choices: tuple[str, ...] = ()
     coerced: Mapping[str, int] = field(default_factory=dict)
     ignored_columns: tuple[str, ...] = ()
     constant_domains: tuple[str, ...] = ()
@@ -312,6 +315,7 @@ class IngestReport:
             ("files without a header, models and items numbered from 1", self.numbered_files),
             ("files taken in before", self.taken_before),
             ("columns not read", self.ignored_columns),
+            ("options that no log was read by", self.unused_choices),
             ("runs that are not whole", self._partial_runs),
             ("groups of items of equal content", self.copied_items),
             ("items whose content differs between runs", self.differing_items),

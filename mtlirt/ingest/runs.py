@@ -148,7 +148,10 @@ HEAD_BYTES = 4096
 def choose(
     asked: str | None, found: Sequence[str], noun: str, source: str, default: str | None = None
 ) -> str:
-    """The one of several that was asked for, or the only one, or the default.
+    """The one that was asked for, else the only one, else the default where none was asked for.
+
+    So one choice serves logs of several tasks, of which some have one other metric; reports name a
+    choice that served none.
 
     Parameters
     ----------
@@ -166,19 +169,29 @@ def choose(
     InputError
         Lists the choices.
     """
-    if asked is not None:
-        if asked in found:
-            return asked
-        raise InputError(f"{source}: no {noun} {asked!r}; it has {show_some(sorted(found))}")
+    if asked in found:
+        return str(asked)
     if len(found) == 1:
         return found[0]
-    if default is not None and default in found:
+    if asked is None and default is not None and default in found:
         return default
     if not found:
         raise InputError(f"{source}: it has no {noun}")
-    raise InputError(
-        f"{source}: several {noun}s: {show_some(sorted(found))}; choose one with --{noun}"
-    )
+    listed = show_some(sorted(found))
+    if asked is not None:
+        raise InputError(f"{source}: no {noun} {asked!r}; it has {listed}")
+    raise InputError(f"{source}: several {noun}s: {listed}; choose one with --{noun}")
+
+
+def unused_choices(choices: Choices, runs: Sequence[Run]) -> tuple[str, ...]:
+    """The choices that the logs which say what they were read by were not read by."""
+    out = []
+    for name in ("metric", "filter", "split"):
+        asked = getattr(choices, name)
+        found = {getattr(run, name) for run in runs} - {None}
+        if asked is not None and found and asked not in found:
+            out.append(f"--{name} {asked}")
+    return tuple(out)
 
 
 def named_model(choices: Choices, source: str, where: str) -> str:

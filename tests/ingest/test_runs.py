@@ -11,7 +11,7 @@ from mtlirt.ingest.aliases import MMLU_SUBJECTS, mmlu_subject, read_aliases
 from mtlirt.ingest.assemble import Assembler
 from mtlirt.ingest.cells import CellRule
 from mtlirt.ingest.native import RunLedger, RunRule
-from mtlirt.ingest.runs import Run, Samples, choose
+from mtlirt.ingest.runs import Choices, Run, Samples, choose, unused_choices
 
 
 def run(model="m", task="t", documents="ab", correct=(1, 0), contents=None, **facts):
@@ -202,8 +202,16 @@ def test_choices():
         InputError, match=r"x.jsonl: several metrics: 'acc', 'f1'; choose .*--metric"
     ):
         choose(None, ["f1", "acc"], "metric", "x.jsonl")
-    with pytest.raises(InputError, match=r"x.jsonl: no metric 'em'; it has 'acc'"):
-        choose("em", ["acc"], "metric", "x.jsonl")
+    with pytest.raises(InputError, match=r"x.jsonl: no metric 'em'; it has 'acc', 'f1'"):
+        choose("em", ["acc", "f1"], "metric", "x.jsonl", default="acc")
+    assert choose("em", ["acc"], "metric", "x.jsonl") == "acc"
+
+
+def test_a_choice_that_no_log_left_is_told():
+    runs = run(metric="acc", split=None), run("n", metric="f1")
+    asked = Choices(metric="em", filter="strict", split="test")
+    assert unused_choices(asked, runs) == ("--metric em",)
+    assert unused_choices(Choices(metric="f1"), runs) == ()
 
 
 def test_a_log_and_a_table_in_one_folder(tmp_path):

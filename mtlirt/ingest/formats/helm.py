@@ -71,10 +71,18 @@ class _Adapted(Struct):
     adapter_spec: _Adapter
 
 
+class _MetricArguments(Struct):
+    names: list[str] = field(default_factory=list)
+
+
+class _MetricSpec(Struct):
+    args: _MetricArguments | None = None
+
+
 class _Spec(Struct):
     name: str
     adapter_spec: dict[str, Any]
-    metric_specs: list[dict[str, Any]] = field(default_factory=list)
+    metric_specs: list[_MetricSpec] = field(default_factory=list)
     groups: list[str] = field(default_factory=list)
 
 
@@ -171,7 +179,7 @@ def _metric(entries: Sequence[_Entry], spec: _Spec, choices: Choices, source: st
     found = list(dict.fromkeys(stat.name.name for each in entries for stat in each.stats))
     if not found:
         return None
-    names = [name for each in spec.metric_specs for name in each.get("args", {}).get("names", ())]
+    names = [name for each in spec.metric_specs if each.args for name in each.args.names]
     declared = [name for name in names if name in found]
     headlines = {HEADLINE[group] for group in spec.groups if group in HEADLINE}.intersection(found)
     default = headlines.pop() if len(headlines) == 1 else None

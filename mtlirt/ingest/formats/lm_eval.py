@@ -91,7 +91,7 @@ class LmEval:
             filter=None if filter_ == _NO_FILTER else filter_,
             metric=metric,
             time=told.time or (None if stamp is None else time_of(stamp, source)),
-            partial=told.partial(task),
+            partial=told.partial(task, file.count),
         )
 
 

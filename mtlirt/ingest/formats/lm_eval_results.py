@@ -7,7 +7,7 @@ It is ``results_TIME.json``, or ``NAME_TIME.json`` where the user named the outp
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -90,14 +90,23 @@ class Results(msgspec.Struct):
         directions = self.higher_is_better.get(task)
         return isinstance(directions, dict) and directions.get(metric) is False
 
-    def partial(self, task: str) -> str:
-        """Why the run of a task is not whole; empty for a whole one."""
+    def partial(self, task: str, samples: Callable[[], int]) -> str:
+        """Why the run of a task is not whole; empty for a whole one.
+
+        Parameters
+        ----------
+        samples
+            Counts those in the log; asked where the results say how many there were.
+        """
         counts, limit = self.counts.get(task), self.config.limit
         if isinstance(counts, dict) and {"original", "effective"} <= counts.keys():
-            if counts["effective"] == counts["original"]:
+            effective, found = counts["effective"], samples()
+            if isinstance(effective, int) and found < effective:
+                return f"{found} of {effective} samples in the log"
+            if effective == counts["original"]:
                 return ""
             if limit is None:
-                return f"{counts['effective']} of {counts['original']} documents"
+                return f"{effective} of {counts['original']} documents"
         return "" if limit is None else f"limit {limit:g}"
 
 

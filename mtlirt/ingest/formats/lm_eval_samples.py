@@ -51,6 +51,12 @@ class SampleFile:
             return decode(line, _OBJECT, f"{self.path} line {number}")
         return None
 
+    def count(self) -> int:
+        """How many samples there are, of all filters; reads lines without decoding them."""
+        if self.is_array:
+            return sum(1 for _ in self.decoded(_Filtered))
+        return sum(1 for _ in numbered_lines(self.path))
+
     def filters(self) -> list[str]:
         """The filters of all samples."""
         names = (line.filter for _, line in self.decoded(_Filtered))

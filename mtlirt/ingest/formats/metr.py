@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from mtlirt.errors import InputError
 from mtlirt.ingest.decoding import decode, numbered_lines
 from mtlirt.ingest.formats.times import unix_time
 from mtlirt.ingest.formats.trials import Trials
@@ -32,6 +33,7 @@ class _Line(msgspec.Struct):
     fatal_error_from: str | None = None
     task_source: str | None = None
     completed_at: float | None = None
+    run_id: str | None = None
 
 
 _DECODER = msgspec.json.Decoder(_Line)
@@ -66,8 +68,13 @@ class Metr:
         source = str(path)
         metric = choose(choices.metric, ["score", _HEADLINE], "metric", source, default=_HEADLINE)
         agents: dict[tuple[str, str], _Agent] = {}
+        met: set[str] = set()
         for number, text in numbered_lines(path):
             line = decode(text, _DECODER, f"{path} line {number}")
+            if line.run_id is not None:
+                if line.run_id in met:
+                    raise InputError(f"{source} line {number}: run_id {show(line.run_id)} again")
+                met.add(line.run_id)
             key = line.alias, line.task_source or choices.task
             agent = agents.setdefault(key, _Agent(Trials(source, "line")))
             score = line.score_binarized if metric == _HEADLINE else line.score

@@ -21,20 +21,19 @@ def choose_metric(
     InputError
         Lists the metrics if none of these says which.
     """
-    settled = len(found) == 1 or headline in found
-    asked = None if settled and choices.metric not in found else choices.metric
+    asked = None if headline in found and choices.metric not in found else choices.metric
     return choose(asked, found, "metric", source, headline)
 
 
 def choose_filter(choices: Choices, found: Sequence[str], source: str) -> str:
-    """The filter to read: the only one, else the user's.
+    """The filter to read: the user's, or the only one.
 
     Raises
     ------
     InputError
         Lists the filters.
     """
-    return choose(choices.filter if len(found) > 1 else None, found, "filter", source)
+    return choose(choices.filter, found, "filter", source)
 
 
 def is_score(value: Any) -> bool:

@@ -98,7 +98,11 @@ class Report(msgspec.Struct, kw_only=True):
         submitted = self._ids("submitted") | self._ids("completed")
         for instance in sorted((submitted | self._ids("incomplete")) - of.keys()):
             of[instance] = "without a result" if instance in submitted else "not submitted"
-        total = max(self.total_instances or 0, len(of))
+        if self.total_instances is not None and len(of) > self.total_instances:
+            raise InputError(
+                f"{source}: total_instances is {self.total_instances}, but it names {len(of)}"
+            )
+        total = self.total_instances or len(of)
         absent = total - known - sum(outcome == "without a result" for outcome in of.values())
         return Outcomes(of, f"{absent} of {total} instances not submitted" if absent else "")
 
@@ -106,6 +110,11 @@ class Report(msgspec.Struct, kw_only=True):
         return set(getattr(self, f"{name}_ids") or ())
 
     def _check_counts(self, source: str) -> None:
+        if self.empty_patch_instances and self.empty_patch_ids is None:
+            raise InputError(
+                f"{source}: empty_patch_instances is {self.empty_patch_instances}, but there are "
+                "no empty_patch_ids, so which are wrong cannot be known"
+            )
         for name in _COUNTED:
             ids, stated = getattr(self, f"{name}_ids"), getattr(self, f"{name}_instances")
             if ids is not None and stated is not None and len(set(ids)) != stated:

@@ -196,6 +196,12 @@ def test_broken_folders(folder, read, write):
         InputError, match=r"Expected `str \| null`, got `int` - at `\$.adapter_spec.met"
     ):
         read(folder([entry(0, 1)], spec(method=3)))
+    for arguments in (5, {"names": 5}, {"names": "exact_match"}):
+        about = spec() | {"metric_specs": [{"args": arguments}]}
+        with pytest.raises(InputError, match=r"run_spec.json: Expected .*metric_specs\[0\].args"):
+            read(folder([entry(0, 1)], about))
+    unsaid = spec() | {"metric_specs": [{"args": None}]}
+    assert read(folder([entry(0, 1)], unsaid))[1].records == 1
     write("run/run_spec.json", "{}")
     with pytest.raises(InputError, match=r"run_spec.json: Object missing required field `name`"):
         read(path)

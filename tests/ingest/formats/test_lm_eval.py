@@ -280,6 +280,23 @@ def test_a_whole_run_counts_before_a_later_limited_one(log, read):
     assert [run.superseded for run in report.runs] == [True, False]
 
 
+def test_a_log_that_was_cut_is_not_whole(log, read):
+    log([line(k, acc=1) for k in range(3)], folder="whole")
+    path = log([line(k, acc=0) for k in range(2)], RESULTS | {"date": 2e9}, folder="part")
+    cells, report = read(path.parents[1])
+    assert list(cells.values()) == [1, 1, 1]
+    assert [run.partial for run in report.runs] == ["2 of 3 samples in the log", ""]
+    assert [run.superseded for run in report.runs] == [True, False]
+
+
+def test_deep_json_is_broken(log, read):
+    path = log([line(0, acc=1), line(1, acc=0)])
+    deep = path.read_text() + '{"doc_id": 2, "acc": 1, "zz": ' + "[" * 5000 + "]" * 5000 + "}\n"
+    path.write_text(deep)
+    with pytest.raises(InputError, match=r"line 3: broken JSON"):
+        read(path)
+
+
 OLD = {
     "results": {"hendrycksTest-anatomy": {"acc": 0.5, "acc_stderr": 0.1, "acc_norm": 0.5}},
     "versions": {"hendrycksTest-anatomy": 0},

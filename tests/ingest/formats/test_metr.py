@@ -131,3 +131,9 @@ def test_the_published_runs(data, cells_of):
     assert sum(trials for _, trials in expected.values()) == 7059
     with pytest.raises(InputError, match=r"attempts at .*choose another metric with --metric"):
         ingest([path], choices=Choices(metric="score"))
+
+
+def test_a_run_that_is_there_twice_is_refused(tmp_path, read):
+    path = save(tmp_path / "runs.jsonl", line(run_id="x"), line(run_id="y"), line(run_id="x"))
+    with pytest.raises(InputError, match=r"runs\.jsonl line 3: run_id 'x' again"):
+        read(path)

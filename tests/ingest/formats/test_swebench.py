@@ -125,6 +125,14 @@ def test_the_model_is_named_by_the_report_or_the_user(tmp_path, of):
             {"resolved_instances": 2, "resolved_ids": ["a"], "unresolved_ids": []},
             "resolved_instances is 2, but resolved_ids has 1",
         ),
+        (
+            {"resolved_ids": ["a"], "unresolved_ids": [], "empty_patch_instances": 2},
+            "empty_patch_instances is 2, but there are no empty_patch_ids",
+        ),
+        (
+            {"resolved_ids": ["a"], "unresolved_ids": ["b"], "total_instances": 1},
+            "total_instances is 1, but it names 2",
+        ),
         ({"resolved_ids": "a", "unresolved_ids": []}, r"Expected `array \| null`, got `str`"),
         ({"total_instances": 3}, "neither a report of the harness"),
         ({"leaderboards": [{"results": []}]}, "missing required field `name`"),
