@@ -33,7 +33,7 @@ class _Line(msgspec.Struct):
     fatal_error_from: str | None = None
     task_source: str | None = None
     completed_at: float | None = None
-    run_id: str | None = None
+    run_id: int | str | None = None
 
 
 _DECODER = msgspec.json.Decoder(_Line)
@@ -68,12 +68,14 @@ class Metr:
         source = str(path)
         metric = choose(choices.metric, ["score", _HEADLINE], "metric", source, default=_HEADLINE)
         agents: dict[tuple[str, str], _Agent] = {}
-        met: set[str] = set()
+        met: set[int | str] = set()
         for number, text in numbered_lines(path):
             line = decode(text, _DECODER, f"{path} line {number}")
             if line.run_id is not None:
                 if line.run_id in met:
-                    raise InputError(f"{source} line {number}: run_id {show(line.run_id)} again")
+                    raise InputError(
+                        f"{source} line {number}: run_id {show(str(line.run_id))} again"
+                    )
                 met.add(line.run_id)
             key = line.alias, line.task_source or choices.task
             agent = agents.setdefault(key, _Agent(Trials(source, "line")))

@@ -1,6 +1,7 @@
 """METR: several attempts a task."""
 
 import gzip
+import itertools
 import json
 
 import pytest
@@ -9,10 +10,12 @@ from mtlirt.errors import InputError
 from mtlirt.ingest import ingest
 from mtlirt.ingest.runs import Choices
 
+NUMBERS = itertools.count()
+
 
 def line(alias="A (Old)", task="f/main", binarized=1, score=0.7, **fields):
     return {
-        "run_id": 1,
+        "run_id": next(NUMBERS),
         "task_id": task,
         "score": score,
         "alias": alias,
