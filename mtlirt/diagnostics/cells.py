@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -120,6 +120,16 @@ class Matched:
     items: pd.Index
     metadata: pd.DataFrame
     left_out: dict[str, int]
+
+    def of(self, some: Ints) -> Matched:
+        """Those of some models, by their numbers."""
+        return replace(
+            self,
+            models=self.models[some],
+            rows=self.rows[some],
+            domains=tuple(replace(cells, rows=cells.rows[some]) for cells in self.domains),
+            metadata=self.metadata.iloc[some],
+        )
 
 
 def match(fit: Fit, responses: Responses) -> Matched:

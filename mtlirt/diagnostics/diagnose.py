@@ -11,8 +11,8 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 
-from mtlirt.diagnostics.cells import Matched, match
-from mtlirt.diagnostics.dependence import Dependence, dependent_items
+from mtlirt.diagnostics.cells import Ints, Matched, match
+from mtlirt.diagnostics.dependence import dependent_items
 from mtlirt.diagnostics.digests import Digests
 from mtlirt.diagnostics.findings import find
 from mtlirt.diagnostics.group_fit import groups_of
@@ -90,8 +90,9 @@ class Diagnostics:
     design
         Index component. ``models``, ``items``, ``cells``.
     info
-        The arguments, and how many models and items of the responses, or of the fit, were left
-        out as the other does not know them.
+        The arguments; ``counted``, how many models stand for all in `items`, `pairs` and
+        `repeats` by their weights (all, if none has less than 1); and how many models and items
+        of the responses, or of the fit, were left out as the other does not know them.
     """
 
     findings: pd.DataFrame
@@ -158,19 +159,30 @@ def diagnose(
         responses = from_arrays(responses)
     fit.check_posterior("diagnostics")
     matched = match(fit, responses)
-    groups, names = np.full(len(matched.models), -1), list[str]()
-    if group is not None:
-        groups, names = groups_of(matched.metadata, group)
-    links = Links(len(matched.models), len(matched.items))
-    rows = Digests(len(matched.models))
-    surveys = _surveys(fit, matched, groups, links, rows)
-    dependence = [
-        dependent_items(cells, found.traits, found.sd, rate)
-        for cells, found in zip(matched.domains, surveys, strict=True)
-    ]
-    return _tables(
-        fit, matched, surveys, dependence, links, rows, names, {"group": group}, rate, copied
-    )
+    tables = _tables(fit, matched, group, rate, copied)
+    some = counted(fit, matched)
+    if len(some) < len(matched.models):
+        of_items = _tables(fit, matched.of(some), group, rate, copied)
+        of_models = tables["domains"][["models", "misfitting_models"]]
+        tables |= {name: of_items[name] for name in ("items", "pairs", "repeats")}
+        tables["domains"] = of_items["domains"].assign(**of_models)
+    info = {"group": group, "rate": rate, "copied": copied, "counted": len(some)}
+    return Diagnostics(findings=find(tables, rate), **tables, info={**info, **matched.left_out})
+
+
+def counted(fit: Fit, matched: Matched) -> Ints:
+    """Numbers of models that stand for all by their weights in the fit, each once.
+
+    Those of weight 1 and more do; of others so many as their weights add up to, and so one of a
+    group of clones that share the weight of one.
+    """
+    weight = fit.models["weight"].fillna(1.0).to_numpy(np.float64)[matched.rows]
+    whole = weight >= 1.0
+    order = np.lexsort((np.argsort(np.argsort(matched.models)), weight))
+    light = order[~whole[order] & (weight[order] > 0.0)]
+    total = np.floor(np.cumsum(weight[light]) + 1e-9)
+    kept = light[np.diff(total, prepend=0.0) > 0.0]
+    return np.sort(np.concatenate([np.flatnonzero(whole), kept]))
 
 
 def check_share(what: str, value: object, most: float) -> None:
@@ -198,17 +210,19 @@ def _surveys(
 
 
 def _tables(
-    fit: Fit,
-    matched: Matched,
-    surveys: list[Survey],
-    dependence: list[Dependence],
-    links: Links,
-    rows: Digests,
-    names: list[str],
-    info: dict[str, Any],
-    rate: float,
-    copied: float,
-) -> Diagnostics:
+    fit: Fit, matched: Matched, group: str | None, rate: float, copied: float
+) -> dict[str, pd.DataFrame]:
+    """All tables of `Diagnostics` but the findings."""
+    groups, names = np.full(len(matched.models), -1), list[str]()
+    if group is not None:
+        groups, names = groups_of(matched.metadata, group)
+    links = Links(len(matched.models), len(matched.items))
+    rows = Digests(len(matched.models))
+    surveys = _surveys(fit, matched, groups, links, rows)
+    dependence = [
+        dependent_items(cells, found.traits, found.sd, rate)
+        for cells, found in zip(matched.domains, surveys, strict=True)
+    ]
     repeats = repeat_table(matched, surveys, rate)
     clones = clone_table(matched, surveys, rows, rate, copied)
     items = item_table(fit, matched, surveys, repeats, names, rate)
@@ -217,17 +231,14 @@ def _tables(
     order = np.argsort(np.argsort(matched.models))
     components = links.numbered(answered.to_numpy(np.int64), order)
     models = model_table(matched, surveys, takers, clones, components.models, rate)
-    pairs = pair_table(matched, dependence)
-    tables = {
+    return {
         "items": items,
         "models": models,
         "takers": takers,
-        "pairs": pairs,
+        "pairs": pair_table(matched, dependence),
         "clones": clones,
         "repeats": repeats,
         "domains": domain_table(fit, matched, items, takers, dependence, rate),
         "scree": scree(fit),
         "design": design_table(models, components.items),
     }
-    info = {**info, "rate": rate, "copied": copied, **matched.left_out}
-    return Diagnostics(findings=find(tables, rate), **tables, info=info)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import mtlirt
 from mtlirt.diagnostics.clones import deweight_clones
 from mtlirt.engine.fit import fit, score
 from mtlirt.errors import InputError
@@ -235,3 +236,32 @@ def test_other_estimators_know_no_weights(estimator):
     responses = as_responses(drawn(np.random.default_rng(1), 10), [2.0] * 10)
     with pytest.raises(InputError, match=f"'{estimator}' knows no weights"):
         fit(responses, estimator=estimator)
+
+
+def test_items_are_judged_by_models_that_stand_for_all():
+    rng = np.random.default_rng(21)
+    theta, slope, intercept = (
+        rng.normal(size=(200, 1)),
+        rng.lognormal(0, 0.3, 40),
+        rng.normal(size=40),
+    )
+    drawn = (rng.random((200, 40)) < 1 / (1 + np.exp(-theta * slope - intercept))).astype(np.int8)
+    clean = from_arrays({"d": da.from_array(drawn)})
+    fitted = mtlirt.fit(clean)
+    among = drawn[np.r_[np.arange(200), np.full(120, 7)]]
+    copied = from_arrays({"d": da.from_array(among)})
+    light = mtlirt.deweight_clones(mtlirt.fit(copied), copied)
+    found = mtlirt.diagnose(mtlirt.fit(light), light)
+    expected = mtlirt.diagnose(fitted, clean)
+    assert found.info["counted"] == 200
+    assert expected.info["counted"] == 200
+    for name in ("fit", "fit_p", "gap", "share_right"):
+        np.testing.assert_allclose(found.items[name], expected.items[name], atol=1e-4)
+    of_items = found.findings[found.findings["model_id"].isna()]
+    assert len(of_items) == expected.findings["model_id"].isna().sum()
+    assert len(found.models) == 320
+    assert (found.models["clones"] == 1).sum() == 121
+    weights = np.ones(320)
+    weights[200:] = 0.0
+    ignored = replace(copied, models=copied.models.assign(weight=weights))
+    assert mtlirt.diagnose(mtlirt.fit(ignored), ignored).info["counted"] == 200
