@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -16,50 +17,91 @@ from mtlirt.ingest.opening import naming, open_bytes
 Decoded = TypeVar("Decoded")
 
 
-def decode(text: bytes, decoder: msgspec.json.Decoder[Decoded], place: str) -> Decoded:
-    """Decode JSON, also with the NaN and Infinity that Python writes.
+def decode(content: bytes, kind: type[Decoded], place: str) -> Decoded:
+    """Decode one JSON document, also with the NaN and Infinity that Python writes.
 
     Parameters
     ----------
+    content
+        UTF-8, with or without a byte order mark.
+    kind
+        A `msgspec.Struct` or a type of them; msgspec keeps what it knows of a `Struct`, so one a
+        line costs nothing.
     place
-        Names the text in errors.
+        Names the file, and the part of it, in errors.
 
     Raises
     ------
     InputError
-        If it is broken, or a field is not what it should be.
+        If it is no JSON, or not of that type: names the field.
     """
+    content = without_mark(content)
     try:
-        return decoder.decode(text)
+        return msgspec.json.decode(content, type=kind)
     except msgspec.ValidationError as error:
         raise InputError(f"{place}: {error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _decode_slowly(text, decoder, place)
+        return _decode_loosely(content, kind, place)
 
 
-def _decode_slowly(text: bytes, decoder: msgspec.json.Decoder[Decoded], place: str) -> Decoded:
+def _decode_loosely(content: bytes, kind: type[Decoded], place: str) -> Decoded:
+    """As `decode`, by Python's own decoder, which is slower and takes more."""
     try:
-        converted: Decoded = msgspec.convert(json.loads(text), decoder.type)
+        return msgspec.convert(json.loads(content), type=kind)
     except msgspec.ValidationError as error:
         raise InputError(f"{place}: {error}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{place}: not UTF-8 text ({error.reason})") from error
-    except (ValueError, RecursionError) as error:
+    except RecursionError as error:
+        raise InputError(f"{place}: its JSON is nested too deeply") from error
+    except ValueError as error:
         raise InputError(f"{place}: broken JSON: {error}") from error
-    return converted
 
 
-def read_document(path: Location, decoder: msgspec.json.Decoder[Decoded]) -> Decoded:
-    """Decode a file that is one JSON document."""
+def read_document(path: Location, kind: type[Decoded]) -> Decoded:
+    """Decode a file that is one JSON document; see `decode`."""
     with naming(path), open_bytes(path) as file:
-        text = without_mark(file.read())
-    return decode(text, decoder, str(path))
+        content = file.read()
+    return decode(content, kind, str(path))
 
 
-def numbered_lines(path: Location) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file that are not blank, with their numbers."""
+def read_documents(path: Location, kind: type[Decoded]) -> Iterator[tuple[int, Decoded]]:
+    """Decode a file of a JSON document a line, with the lines' numbers; see `decode`."""
+    for number, _, text in numbered_lines(path):
+        yield number, decode(text, kind, f"{path} line {number}")
+
+
+def numbered_lines(
+    path: Location, start: tuple[int, int] = (1, 0)
+) -> Iterator[tuple[int, int, bytes]]:
+    """The lines of a file that are not blank.
+
+    Parameters
+    ----------
+    start
+        The number of the first line to read, and the byte it starts at.
+
+    Yields
+    ------
+    number, offset, text
+        The line's number, the byte it starts at, and the line.
+    """
+    number, offset = start
     with naming(path), open_bytes(path) as file:
-        for number, line in enumerate(file, 1):
-            text = without_mark(line) if number == 1 else line
+        file.seek(offset)
+        for line in file:
+            text = without_mark(line)
             if text and not text.isspace():
-                yield number, text
+                yield number, offset, text
+            number += 1
+            offset += len(line)
+
+
+def content_hash(content: Any) -> str:
+    """A short hash of what a document asks: of JSON values."""
+    return text_hash(json.dumps(content, sort_keys=True, separators=(",", ":")))
+
+
+def text_hash(text: str) -> str:
+    """A short hash of what a document asks: of its text."""
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()

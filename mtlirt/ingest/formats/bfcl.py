@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from mtlirt.errors import InputError
-from mtlirt.ingest.decoding import decode, numbered_lines
+from mtlirt.ingest.decoding import decode, numbered_lines, read_documents
 from mtlirt.ingest.ids import show
 from mtlirt.ingest.locations import Location, files_in, kind_at
 from mtlirt.ingest.runs import Choices, Role, Run, Samples, named_model
@@ -41,11 +41,6 @@ class _Failure(msgspec.Struct):
 
 class _Answer(msgspec.Struct):
     id: str
-
-
-_HEADERS = msgspec.json.Decoder(_Header)
-_FAILURES = msgspec.json.Decoder(_Failure)
-_NAMES = msgspec.json.Decoder(_Answer)
 
 
 class Bfcl:
@@ -132,10 +127,7 @@ class _Log:
                 "known without the answers: expected them in folder 'result' as scores are in "
                 "'score', in a file named _result.json for _score.json"
             )
-        names = [
-            decode(text, _NAMES, f"{answers} line {number}").id
-            for number, text in numbered_lines(answers)
-        ]
+        names = [answer.id for _, answer in read_documents(answers, _Answer)]
         if len(set(names)) != self.total:
             raise InputError(
                 f"{self.path}: total_count is {self.total}, but {answers} has {len(set(names))} ids"
@@ -145,10 +137,10 @@ class _Log:
 
 def _read(path: Location) -> _Log:
     lines = numbered_lines(path)
-    number, text = next(lines, (1, b""))
-    header = decode(text, _HEADERS, f"{path} line {number}")
+    number, _, text = next(lines, (1, 0, b""))
+    header = decode(text, _Header, f"{path} line {number}")
     failures = [
-        (number, decode(text, _FAILURES, f"{path} line {number}")) for number, text in lines
+        (number, decode(text, _Failure, f"{path} line {number}")) for number, _, text in lines
     ]
     for number, failure in failures:
         if failure.valid:
@@ -166,9 +158,9 @@ def _model_beside(path: Location) -> str | None:
     models = set()
     for file in files_in(path.parent):
         if file.parent == path.parent and _SCORES.fullmatch(file.name):
-            for number, text in numbered_lines(file):
+            for number, _, text in numbered_lines(file):
                 if number > 1:
-                    models.add(decode(text, _FAILURES, f"{file} line {number}").model_name)
+                    models.add(decode(text, _Failure, f"{file} line {number}").model_name)
                     break
     return models.pop() if len(models) == 1 else None
 

@@ -11,12 +11,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from hashlib import blake2b
 
 import msgspec
 
 from mtlirt.errors import InputError
-from mtlirt.ingest.decoding import decode, numbered_lines
+from mtlirt.ingest.decoding import read_documents, text_hash
 from mtlirt.ingest.formats.times import unix_time
 from mtlirt.ingest.ids import show
 from mtlirt.ingest.locations import Location
@@ -45,10 +44,7 @@ class _Line(msgspec.Struct):
     def content(self) -> str:
         """A hash of the question, which is another in each language."""
         asked = self.language, self.signature, self.input, self.output, self.fact, self.description
-        return blake2b(json.dumps(asked).encode(), digest_size=8).hexdigest()
-
-
-_DECODER = msgspec.json.Decoder(_Line)
+        return text_hash(json.dumps(asked))
 
 
 class CanAiCode:
@@ -63,7 +59,7 @@ class CanAiCode:
     def runs(self, path: Location, choices: Choices) -> Iterator[Run]:
         """The one run of a file."""
         source = str(path)
-        first = next(_lines(path), None)
+        first = next(read_documents(path, _Line), None)
         if first is None:
             return
         metric = choose(choices.metric, ["passed", "status"], "metric", source)
@@ -75,7 +71,7 @@ class CanAiCode:
             task=named["interview"] if named else choices.task,
             samples=_Reader(path, metric, first[1].model),
             metric=metric,
-            time=None if time is None else unix_time(int(time), f"{source}: its name"),
+            time=None if time is None else unix_time(int(time), f"{source}: the time in its name"),
         )
 
 
@@ -88,7 +84,7 @@ class _Reader:
     def __call__(self) -> Iterator[Samples]:
         documents, correct, numbers, contents = [], [], [], []
         outcomes: Counter[str] = Counter()
-        for number, line in _lines(self.path):
+        for number, line in read_documents(self.path, _Line):
             if line.model != self.model:
                 raise InputError(
                     f"{self.path} line {number}: model is {show(line.model)}, but "
@@ -118,8 +114,3 @@ class _Reader:
                 "least 0 and at most the total, which is above 0"
             )
         return line.passed / line.total
-
-
-def _lines(path: Location) -> Iterator[tuple[int, _Line]]:
-    for number, text in numbered_lines(path):
-        yield number, decode(text, _DECODER, f"{path} line {number}")

@@ -12,15 +12,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any
 
 import pyarrow as pa
 
 from mtlirt.errors import InputError
+from mtlirt.ingest.decoding import text_hash
 from mtlirt.ingest.formats.details_results import Results, parse_name, results_of
 from mtlirt.ingest.formats.metrics import choose_metric
-from mtlirt.ingest.formats.stamps import time_of
+from mtlirt.ingest.formats.times import read_time
 from mtlirt.ingest.ids import is_text
 from mtlirt.ingest.locations import Location
 from mtlirt.ingest.opening import naming
@@ -79,7 +79,7 @@ def read_run(path: Location, choices: Choices, headlines: Mapping[str, str]) -> 
         version=results.version(name),
         shots=name.shots,
         metric=metric,
-        time=time_of(name.stamp, source),
+        time=read_time(name.stamp, f"{source}: the time in its name"),
         partial=results.partial(name),
     )
 
@@ -183,4 +183,4 @@ def _is_nan(score: Any) -> bool:
 
 
 def _hash(text: str | None) -> str | None:
-    return None if text is None else blake2b(text.encode(), digest_size=8).hexdigest()
+    return None if text is None else text_hash(text)

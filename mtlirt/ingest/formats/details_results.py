@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from mtlirt.ingest.decoding import read_document
-from mtlirt.ingest.formats.stamps import STAMP, spellings
+from mtlirt.ingest.formats.times import STAMP, spellings
 from mtlirt.ingest.locations import Location, kind_at
 
 _NAME = re.compile(rf"details_(?P<task>.+)_(?P<stamp>{STAMP})\.parquet")
@@ -86,9 +86,6 @@ class Results(msgspec.Struct):
         return "" if limit is None else f"limit {limit}"
 
 
-_DECODER = msgspec.json.Decoder(Results)
-
-
 def results_of(path: Location, stamp: str) -> Results | None:
     """The results of the run; None where they are nowhere near."""
     folders = [path.parent, path.parent.parent]
@@ -100,5 +97,5 @@ def results_of(path: Location, stamp: str) -> Results | None:
         for spelling in spellings(stamp):
             results = folder / f"results_{spelling}.json"
             if kind_at(results) == "file":
-                return read_document(results, _DECODER)
+                return read_document(results, Results)
     return None

@@ -15,8 +15,8 @@ import msgspec
 
 from mtlirt.errors import InputError
 from mtlirt.ingest.decoding import read_document
-from mtlirt.ingest.formats.times import iso_time
-from mtlirt.ingest.formats.trials import Trials
+from mtlirt.ingest.formats.attempts import Attempts
+from mtlirt.ingest.formats.times import read_time
 from mtlirt.ingest.ids import show
 from mtlirt.ingest.locations import Location
 from mtlirt.ingest.runs import Choices, Role, Run, Samples, choose, named_model
@@ -37,9 +37,6 @@ class _Document(msgspec.Struct):
     hash: str | None = None
 
 
-_DECODER = msgspec.json.Decoder(_Document)
-
-
 class EvalPlus:
     """Reads one file as a run; its task is what stands before ``/`` in the ids of its tasks."""
 
@@ -52,7 +49,7 @@ class EvalPlus:
     def runs(self, path: Location, choices: Choices) -> Iterator[Run]:
         """A run a benchmark; there is one in what the tool writes."""
         source = str(path)
-        document = read_document(path, _DECODER)
+        document = read_document(path, _Document)
         has_plus = any(
             solution.plus_status is not None
             for solutions in document.eval.values()
@@ -63,7 +60,7 @@ class EvalPlus:
         tasks: dict[str, dict[str, list[_Solution]]] = {}
         for name, solutions in document.eval.items():
             tasks.setdefault(name.rpartition("/")[0] or choices.task, {})[name] = solutions
-        time = None if document.date is None else iso_time(document.date, f"{source}: date")
+        time = None if document.date is None else read_time(document.date, f"{source}: date")
         for task, documents in tasks.items():
             yield Run(
                 source=source,
@@ -83,7 +80,7 @@ class _Reader:
     documents: dict[str, list[_Solution]]
 
     def __call__(self) -> Iterator[Samples]:
-        attempts = Trials(self.source, "entry")
+        attempts = Attempts(self.source, "samples", "entry")
         outcomes: Counter[str] = Counter()
         for number, (name, solutions) in enumerate(self.documents.items(), 1):
             for solution in solutions:

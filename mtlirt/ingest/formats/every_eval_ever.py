@@ -10,19 +10,19 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import Any
 
 from msgspec import Struct, field
 
 from mtlirt.errors import InputError
-from mtlirt.ingest.formats.documents import content_hash, read_document, read_documents
+from mtlirt.ingest.decoding import content_hash, decode, numbered_lines, read_document
+from mtlirt.ingest.formats.times import read_time, unix_time
 from mtlirt.ingest.ids import show
 from mtlirt.ingest.jsonlines import SUFFIXES
 from mtlirt.ingest.locations import Location, kind_at
 from mtlirt.ingest.runs import Choices, Role, Run, Samples, choose
-from mtlirt.ingest.stamps import read_stamp
 
 _LINE_KEYS = (b'"evaluation_id"', b'"model_id"', b'"evaluation_name"', b'"sample_id"')
 _AGGREGATE_KEYS = (b'"schema_version"', b'"evaluation_id"', b'"source_metadata"')
@@ -103,7 +103,8 @@ class EveryEvalEver:
     def runs(self, path: Location, choices: Choices) -> Iterator[Run]:
         """The runs of a file, which is read once for what is in it and again for each of them."""
         starts: dict[_Key, tuple[int, int]] = {}
-        for number, offset, key in read_documents(path, _Key):
+        for number, offset, text in numbered_lines(path):
+            key = decode(text, _Key, f"{path} line {number}")
             starts.setdefault(key, (number, offset))
         told = _read_aggregate(path)
         evaluations: dict[tuple[str, str], list[_Key]] = {}
@@ -146,9 +147,10 @@ def _read_aggregate(path: Location) -> list[tuple[_Result, _Told]]:
 def _read_time(text: str, place: str) -> datetime:
     """A date and time, or seconds since 1970."""
     try:
-        return datetime.fromtimestamp(float(text), UTC)
-    except (ValueError, OverflowError, OSError):
-        return read_stamp(text, place)
+        seconds = float(text)
+    except ValueError:
+        return read_time(text, place)
+    return unix_time(seconds, place)
 
 
 def _choose(
@@ -177,7 +179,8 @@ def _about(key: _Key, told: list[tuple[_Result, _Told]]) -> _Told:
 
 def _samples(path: Location, key: _Key, start: tuple[int, int]) -> Iterator[Samples]:
     lines: list[tuple[int, _Line]] = []
-    for number, _, line in read_documents(path, _Line, start):
+    for number, _, text in numbered_lines(path, start):
+        line = decode(text, _Line, f"{path} line {number}")
         if _Key(line.model_id, line.evaluation_name, line.evaluation_result_id) == key:
             lines.append((number, line))
         if len(lines) == _AT_ONCE:

@@ -17,8 +17,8 @@ from typing import Any
 from msgspec import Struct, field
 
 from mtlirt.errors import InputError
+from mtlirt.ingest.decoding import content_hash, read_document
 from mtlirt.ingest.formats.attempts import Attempts
-from mtlirt.ingest.formats.documents import content_hash, read_document
 from mtlirt.ingest.formats.helm_groups import HEADLINE, ON_VALIDATION
 from mtlirt.ingest.ids import show
 from mtlirt.ingest.locations import Location, kind_at
@@ -208,8 +208,14 @@ def _samples(path: Location, metric: str | None, split: str | None) -> Iterator[
             score = _score(entry, metric, f"{path} sample {number}")
             outcomes["unscored"] += score is None
             document = entry.instance_id
-            attempts.add(document, entry.train_trial_index, score, number, contents.get(document))
-    yield from attempts.samples(+outcomes)
+            attempts.add(
+                document,
+                score,
+                number,
+                attempt=entry.train_trial_index,
+                content=contents.get(document),
+            )
+    yield attempts.samples(+outcomes)
 
 
 def _score(entry: _Entry, metric: str | None, place: str) -> float | None:

@@ -17,14 +17,14 @@ from typing import Any
 from msgspec import Struct, field
 
 from mtlirt.errors import InputError
+from mtlirt.ingest.decoding import content_hash, decode, read_document
 from mtlirt.ingest.formats.archives import Archive, open_archive
 from mtlirt.ingest.formats.attempts import Attempts
-from mtlirt.ingest.formats.documents import content_hash, decode, read_document
+from mtlirt.ingest.formats.times import read_time
 from mtlirt.ingest.ids import show
 from mtlirt.ingest.locations import Location
 from mtlirt.ingest.opening import bare_suffix
 from mtlirt.ingest.runs import Choices, Role, Run, Samples, choose
-from mtlirt.ingest.stamps import read_stamp
 
 _JSON_MARKS = tuple(
     re.compile(pattern)
@@ -125,7 +125,7 @@ class Inspect:
             samples=partial(_samples, path, metric),
             version=str(spec.task_version),
             metric=metric,
-            time=read_stamp(spec.created, f"{path}: eval.created"),
+            time=read_time(spec.created, f"{path}: eval.created"),
             partial=_partial(header, count),
         )
 
@@ -219,8 +219,8 @@ def _samples(path: Location, metric: str | None) -> Iterator[Samples]:
         else:
             score = _score(sample, metric, f"{path} sample {number}")
             outcomes["unscored"] += score is None
-        attempts.add(str(sample.id), sample.epoch, score, number, _content(sample))
-    yield from attempts.samples(+outcomes)
+        attempts.add(str(sample.id), score, number, attempt=sample.epoch, content=_content(sample))
+    yield attempts.samples(+outcomes)
 
 
 def _score(sample: _Sample, metric: str | None, place: str) -> float | None:

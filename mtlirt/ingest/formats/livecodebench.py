@@ -28,9 +28,6 @@ class _Document(msgspec.Struct):
     performances: list[dict[str, Any]]
 
 
-_DECODER = msgspec.json.Decoder(_Document)
-
-
 class _Entry(msgspec.Struct):
     model: str
     question_id: int | str
@@ -56,7 +53,7 @@ class LiveCodeBench:
     def runs(self, path: Location, choices: Choices) -> Iterator[Run]:
         """A run a model."""
         source = str(path)
-        entries = read_document(path, _DECODER).performances
+        entries = read_document(path, _Document).performances
         if not entries:
             return
         metrics = [key for key in entries[0] if key.lower().startswith("pass@")]

@@ -17,7 +17,7 @@ from mtlirt.errors import InputError
 from mtlirt.ingest.formats.lm_eval_results import Results, is_results, results_beside
 from mtlirt.ingest.formats.lm_eval_samples import SampleFile, SampleReader
 from mtlirt.ingest.formats.metrics import choose_filter, choose_metric, is_score
-from mtlirt.ingest.formats.stamps import STAMP, time_of
+from mtlirt.ingest.formats.times import STAMP, read_time
 from mtlirt.ingest.ids import show, show_some
 from mtlirt.ingest.locations import Location
 from mtlirt.ingest.runs import Choices, Role, Run, named_model
@@ -90,7 +90,8 @@ class LmEval:
             shots=told.shots_of(task),
             filter=None if filter_ == _NO_FILTER else filter_,
             metric=metric,
-            time=told.time or (None if stamp is None else time_of(stamp, source)),
+            time=told.time
+            or (None if stamp is None else read_time(stamp, f"{source}: the time in its name")),
             partial=told.partial(task, file.count),
         )
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import msgspec
 
-from mtlirt.errors import InputError
 from mtlirt.ingest.decoding import read_document
-from mtlirt.ingest.formats.stamps import STAMP, spellings
+from mtlirt.ingest.formats.times import STAMP, spellings, unix_time
 from mtlirt.ingest.locations import Location, kind_at, neighbours
 from mtlirt.ingest.opening import naming, open_bytes
 from mtlirt.ingest.runs import HEAD_BYTES
@@ -65,7 +64,7 @@ class Results(msgspec.Struct):
     @property
     def time(self) -> datetime | None:
         """When the run began."""
-        return None if self.date is None else datetime.fromtimestamp(self.date, UTC)
+        return None if self.date is None else unix_time(self.date, "date")
 
     def version(self, task: str) -> str | None:
         """The version of a task."""
@@ -110,9 +109,6 @@ class Results(msgspec.Struct):
         return "" if limit is None else f"limit {limit:g}"
 
 
-_DECODER = msgspec.json.Decoder(Results)
-
-
 def read_results(path: Location) -> Results:
     """Read the file.
 
@@ -121,11 +117,9 @@ def read_results(path: Location) -> Results:
     InputError
         Names file and field.
     """
-    found = read_document(path, _DECODER)
-    try:
-        found.time  # noqa: B018
-    except (ValueError, OverflowError, OSError) as error:
-        raise InputError(f"{path}: date is {found.date}, expected seconds since 1970") from error
+    found = read_document(path, Results)
+    if found.date is not None:
+        unix_time(found.date, f"{path}: date")
     return found
 
 

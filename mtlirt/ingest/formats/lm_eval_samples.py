@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from mtlirt.errors import InputError
-from mtlirt.ingest.decoding import decode, numbered_lines, read_document
+from mtlirt.ingest.decoding import numbered_lines, read_document, read_documents
 from mtlirt.ingest.ids import show
 from mtlirt.ingest.jsonlines import without_mark
 from mtlirt.ingest.locations import Location
@@ -20,8 +20,6 @@ from mtlirt.ingest.runs import Samples
 
 BATCH = 10_000
 """Samples that are handed over at once."""
-
-_OBJECT = msgspec.json.Decoder(dict[str, Any])
 
 
 class _Filtered(msgspec.Struct):
@@ -43,13 +41,7 @@ class SampleFile:
 
     def first(self) -> dict[str, Any] | None:
         """The first sample, all of it; None if there is none."""
-        if self.is_array:
-            return next(
-                iter(read_document(self.path, msgspec.json.Decoder(list[dict[str, Any]]))), None
-            )
-        for number, line in numbered_lines(self.path):
-            return decode(line, _OBJECT, f"{self.path} line {number}")
-        return None
+        return next((line for _, line in self.decoded(dict[str, Any])), None)
 
     def count(self) -> int:
         """How many samples there are, of all filters; reads lines without decoding them."""
@@ -65,11 +57,8 @@ class SampleFile:
     def decoded(self, kind: type[Any]) -> Iterator[tuple[int, Any]]:
         """All samples, with their numbers."""
         if self.is_array:
-            yield from enumerate(read_document(self.path, msgspec.json.Decoder(list[kind])), 1)  # type: ignore[valid-type]
-            return
-        decoder = msgspec.json.Decoder(kind)
-        for number, line in numbered_lines(self.path):
-            yield number, decode(line, decoder, f"{self.path} line {number}")
+            return enumerate(read_document(self.path, list[kind]), 1)  # type: ignore[valid-type]
+        return read_documents(self.path, kind)
 
 
 @dataclass(frozen=True)

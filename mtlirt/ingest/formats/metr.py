@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 import msgspec
 
 from mtlirt.errors import InputError
-from mtlirt.ingest.decoding import decode, numbered_lines
+from mtlirt.ingest.decoding import read_documents
+from mtlirt.ingest.formats.attempts import Attempts
 from mtlirt.ingest.formats.times import unix_time
-from mtlirt.ingest.formats.trials import Trials
 from mtlirt.ingest.ids import show
 from mtlirt.ingest.locations import Location
 from mtlirt.ingest.runs import Choices, Role, Run, Samples, choose
@@ -36,14 +36,11 @@ class _Line(msgspec.Struct):
     run_id: int | str | None = None
 
 
-_DECODER = msgspec.json.Decoder(_Line)
-
-
 @dataclass
 class _Agent:
     """The attempts of one agent at the tasks of one source."""
 
-    attempts: Trials
+    attempts: Attempts
     outcomes: Counter[str] = field(default_factory=Counter)
     completed: float = 0
 
@@ -69,8 +66,7 @@ class Metr:
         metric = choose(choices.metric, ["score", _HEADLINE], "metric", source, default=_HEADLINE)
         agents: dict[tuple[str, str], _Agent] = {}
         met: set[int | str] = set()
-        for number, text in numbered_lines(path):
-            line = decode(text, _DECODER, f"{path} line {number}")
+        for number, line in read_documents(path, _Line):
             if line.run_id is not None:
                 if line.run_id in met:
                     raise InputError(
@@ -78,7 +74,7 @@ class Metr:
                     )
                 met.add(line.run_id)
             key = line.alias, line.task_source or choices.task
-            agent = agents.setdefault(key, _Agent(Trials(source, "line")))
+            agent = agents.setdefault(key, _Agent(Attempts(source, "attempts", "line")))
             score = line.score_binarized if metric == _HEADLINE else line.score
             if line.fatal_error_from not in (None, _USED_UP):
                 score = None
@@ -96,7 +92,9 @@ class Metr:
                 task=task,
                 samples=agent.samples,
                 metric=metric,
-                time=unix_time(agent.completed / 1000, f"{source}: completed_at of {show(alias)}")
+                time=unix_time(
+                    agent.completed / 1000, f"{source}: completed_at / 1000 of {show(alias)}"
+                )
                 if agent.completed
                 else None,
             )

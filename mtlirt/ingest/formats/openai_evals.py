@@ -17,12 +17,12 @@ from msgspec import Struct
 from msgspec import field as default
 
 from mtlirt.errors import InputError
-from mtlirt.ingest.formats.documents import read_documents
+from mtlirt.ingest.decoding import read_documents
+from mtlirt.ingest.formats.times import read_time
 from mtlirt.ingest.ids import show
 from mtlirt.ingest.jsonlines import SUFFIXES
 from mtlirt.ingest.locations import Location
 from mtlirt.ingest.runs import Choices, Role, Run, Samples, choose, named_model
-from mtlirt.ingest.stamps import read_stamp
 
 _MATCH = "match"
 _AT_ONCE = 10_000
@@ -70,7 +70,7 @@ class OpenAIEvals:
         spec: _Spec | None = None
         ended = False
         found: dict[str, None] = {}
-        for _, _, line in read_documents(path, _Line):
+        for _, line in read_documents(path, _Line):
             spec = spec or line.spec
             ended |= line.final_report is not None
             found.update(dict.fromkeys(_scores(line)))
@@ -87,7 +87,7 @@ class OpenAIEvals:
             metric=metric,
             time=None
             if spec.created_at is None
-            else read_stamp(spec.created_at, f"{path}: spec.created_at"),
+            else read_time(spec.created_at, f"{path}: spec.created_at"),
             partial=_partial(spec, ended=ended),
         )
 
@@ -153,7 +153,7 @@ def _samples(path: Location, metric: str | None) -> Iterator[Samples]:
     errored: set[str] = set()
     others: dict[str, int] = {}
     chunk = _Chunk()
-    for number, _, line in read_documents(path, _Line):
+    for number, line in read_documents(path, _Line):
         if line.sample_id is None:
             continue
         document = str(line.sample_id)

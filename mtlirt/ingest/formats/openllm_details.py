@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from mtlirt.ingest.aliases import MMLU_SUBJECTS
 from mtlirt.ingest.formats.details import read_run
 from mtlirt.ingest.formats.details_results import parse_name
-from mtlirt.ingest.formats.stamps import STAMP
+from mtlirt.ingest.formats.times import STAMP
 from mtlirt.ingest.locations import Location
 from mtlirt.ingest.runs import Choices, Role, Run
 

@@ -15,7 +15,7 @@ import msgspec
 from mtlirt.errors import InputError
 from mtlirt.ingest.decoding import read_document
 from mtlirt.ingest.formats.swebench_report import Report
-from mtlirt.ingest.formats.times import iso_time
+from mtlirt.ingest.formats.times import read_time
 from mtlirt.ingest.ids import show
 from mtlirt.ingest.locations import Location
 from mtlirt.ingest.runs import Choices, Role, Run, Samples, choose, named_model
@@ -51,9 +51,6 @@ class _Document(Report):
     leaderboards: list[_Leaderboard] | None = None
 
 
-_DECODER = msgspec.json.Decoder(_Document)
-
-
 class SweBench:
     """Reads reports, a run each, and leaderboards, a run a submission."""
 
@@ -70,7 +67,7 @@ class SweBench:
     def runs(self, path: Location, choices: Choices) -> Iterator[Run]:
         """The run of a report, or those of one leaderboard."""
         source = str(path)
-        document = read_document(path, _DECODER)
+        document = read_document(path, _Document)
         if document.leaderboards is not None:
             yield from _submissions(document.leaderboards, source, choices)
         elif document.resolved_ids is not None:
@@ -131,7 +128,7 @@ def _submission(submission: _Submission, board: str, source: str) -> Run:
         samples=samples,
         time=None
         if submission.date is None
-        else iso_time(submission.date, f"{source}: date of {show(submission.name)}"),
+        else read_time(submission.date, f"{source}: date of {show(submission.name)}"),
         partial=_lacking(submission),
     )
 

@@ -7,7 +7,13 @@ import pytest
 from msgspec import Struct
 
 from mtlirt.errors import InputError
-from mtlirt.ingest.formats.documents import content_hash, decode, read_document, read_documents
+from mtlirt.ingest.decoding import (
+    content_hash,
+    decode,
+    numbered_lines,
+    read_document,
+    read_documents,
+)
 
 
 class Value(Struct):
@@ -45,10 +51,11 @@ def test_documents_of_lines(write, gz):
     text = b'\xef\xbb\xbf{"value": 1}\r\n\n{"value": 2}\n{"value": NaN}\n \n'
     path = write(f"x.jsonl{gz}", gzip.compress(text) if gz else text)
     read = list(read_documents(path, Value))
-    assert [number for number, _, _ in read] == [1, 3, 4]
-    assert [line.value for _, _, line in read][:2] == [1, 2]
-    (third,) = read_documents(path, Value, read[2][:2])
-    assert third[:2] == read[2][:2]
+    assert [number for number, _ in read] == [1, 3, 4]
+    assert [line.value for _, line in read][:2] == [1, 2]
+    lines = list(numbered_lines(path))
+    assert list(numbered_lines(path, lines[2][:2])) == lines[2:]
+    assert lines[2][2] == b'{"value": NaN}\n'
     write(path.name, gzip.compress(text + b"{") if gz else text + b"{")
     with pytest.raises(InputError, match=rf"{path} line 6: broken JSON"):
         list(read_documents(path, Value))
