@@ -293,7 +293,7 @@ def test_deep_json_is_broken(log, read):
     path = log([line(0, acc=1), line(1, acc=0)])
     deep = path.read_text() + '{"doc_id": 2, "acc": 1, "zz": ' + "[" * 5000 + "]" * 5000 + "}\n"
     path.write_text(deep)
-    with pytest.raises(InputError, match=r"line 3: broken JSON"):
+    with pytest.raises(InputError, match=r"line 3: its JSON is nested too deeply"):
         read(path)
 
 
