@@ -115,7 +115,7 @@ class RunLedger:
         subjects = {run.task for run in self.runs if mmlu_subject(run.task) is not None}
         return RunNotices(
             tuple(self._counts),
-            dict(sorted(self._outcomes.items())),
+            dict(sorted((+self._outcomes).items())),
             self._repeated,
             self._book.copies(),
             tuple(self._book.differing),

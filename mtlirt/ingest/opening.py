@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from csv import Error as CsvError
 from pathlib import Path
@@ -29,6 +29,15 @@ def candidates(source: Location) -> list[Location]:
     if kind is None:
         raise InputError(f"{source}: no such file or folder")
     return [source] if kind == "file" else files_in(source)
+
+
+def first_file(folder: Location, names: Iterable[str]) -> Location | None:
+    """The first of some files that is in a folder, plain or gzipped; None if none is."""
+    for name in names:
+        for path in (folder / name, folder / f"{name}.gz"):
+            if kind_at(path) == "file":
+                return path
+    return None
 
 
 def bare_suffix(path: Location) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ import msgspec
 
 from mtlirt.errors import InputError
 from mtlirt.ingest.decoding import read_documents, text_hash
+from mtlirt.ingest.formats.batches import Batch
 from mtlirt.ingest.formats.times import unix_time
 from mtlirt.ingest.ids import show
 from mtlirt.ingest.locations import Location
@@ -82,23 +82,21 @@ class _Reader:
     model: str
 
     def __call__(self) -> Iterator[Samples]:
-        documents, correct, numbers, contents = [], [], [], []
-        outcomes: Counter[str] = Counter()
+        batch = Batch()
         for number, line in read_documents(self.path, _Line):
             if line.model != self.model:
                 raise InputError(
                     f"{self.path} line {number}: model is {show(line.model)}, but "
                     f"{show(self.model)} in the lines before: give each model its file"
                 )
-            documents.append(f"{line.name}/{line.language}")
-            correct.append(self._score(line, number))
-            numbers.append(number)
-            contents.append(line.content)
-            if line.status in _REASONS:
-                outcomes[_REASONS[line.status]] += 1
-        yield Samples(
-            documents, correct, numbers, contents=contents, outcomes=outcomes, unit="line"
-        )
+            batch.add(
+                f"{line.name}/{line.language}",
+                self._score(line, number),
+                number,
+                content=line.content,
+                outcome=_REASONS.get(line.status),
+            )
+        yield batch.samples()
 
     def _score(self, line: _Line, number: int) -> float:
         if line.status not in _STATES:

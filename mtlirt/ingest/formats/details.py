@@ -9,7 +9,6 @@ which is in the same folder, in the one above, or under ``results/`` as the file
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ import pyarrow as pa
 
 from mtlirt.errors import InputError
 from mtlirt.ingest.decoding import text_hash
+from mtlirt.ingest.formats.batches import is_missing
 from mtlirt.ingest.formats.details_results import Results, parse_name, results_of
 from mtlirt.ingest.formats.metrics import choose_metric
 from mtlirt.ingest.formats.times import read_time
@@ -156,9 +156,8 @@ class _Reader:
 
     def _batch(self, batch: pa.RecordBatch, row: int) -> Samples:
         """The documents of some rows, `row` of them before."""
-        scores = [None if _is_nan(score) else score for score in _values(batch, self.metric)]
+        scores = [None if is_missing(score) else score for score in _values(batch, self.metric)]
         ids = _values(batch, _ID) if self.has_ids else [None] * len(batch)
-        unscored = scores.count(None)
         return Samples(
             [str(row + k if told is None else told) for k, told in enumerate(ids)],
             scores,
@@ -166,7 +165,7 @@ class _Reader:
             contents=None
             if self.question is None
             else [_hash(text) for text in _values(batch, self.question)],
-            outcomes={"unscored": unscored} if unscored else {},
+            outcomes={"unscored": scores.count(None)},
             unit="row",
         )
 
@@ -176,10 +175,6 @@ def _values(batch: pa.RecordBatch, place: tuple[str, ...]) -> list[Any]:
     if len(place) == 1:
         return values
     return [None if value is None else value[place[1]] for value in values]
-
-
-def _is_nan(score: Any) -> bool:
-    return isinstance(score, float) and math.isnan(score)
 
 
 def _hash(text: str | None) -> str | None:

@@ -91,7 +91,7 @@ class _Reader:
                     score = extra if score == 1 or extra == 0 else None
                 outcomes["unscored"] += score is None
                 attempts.add(name, score, number)
-        yield attempts.samples(+outcomes)
+        yield attempts.samples(outcomes)
 
 
 def _score(status: str | None, place: str) -> int | None:

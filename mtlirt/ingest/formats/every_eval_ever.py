@@ -6,8 +6,6 @@ were made, and by which metric. A file may hold several evaluations, and of each
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,6 +16,7 @@ from msgspec import Struct, field
 
 from mtlirt.errors import InputError
 from mtlirt.ingest.decoding import content_hash, decode, numbered_lines, read_document
+from mtlirt.ingest.formats.batches import Batch
 from mtlirt.ingest.formats.times import read_time, unix_time
 from mtlirt.ingest.ids import show
 from mtlirt.ingest.jsonlines import SUFFIXES
@@ -26,7 +25,6 @@ from mtlirt.ingest.runs import Choices, Role, Run, Samples, choose
 
 _LINE_KEYS = (b'"evaluation_id"', b'"model_id"', b'"evaluation_name"', b'"sample_id"')
 _AGGREGATE_KEYS = (b'"schema_version"', b'"evaluation_id"', b'"source_metadata"')
-_AT_ONCE = 10_000
 _UNNAMED = "score"
 
 
@@ -178,37 +176,21 @@ def _about(key: _Key, told: list[tuple[_Result, _Told]]) -> _Told:
 
 
 def _samples(path: Location, key: _Key, start: tuple[int, int]) -> Iterator[Samples]:
-    lines: list[tuple[int, _Line]] = []
+    batch = Batch()
     for number, _, text in numbered_lines(path, start):
         line = decode(text, _Line, f"{path} line {number}")
         if _Key(line.model_id, line.evaluation_name, line.evaluation_result_id) == key:
-            lines.append((number, line))
-        if len(lines) == _AT_ONCE:
-            yield _together(lines)
-            lines = []
-    yield _together(lines)
-
-
-def _together(lines: list[tuple[int, _Line]]) -> Samples:
-    outcomes: Counter[str] = Counter()
-    scores: list[float | None] = []
-    for _, line in lines:
-        score = line.evaluation.score
-        if line.error:
-            outcomes["errored"] += 1
-            score = None
-        elif score is None or math.isnan(score):
-            outcomes["unscored"] += 1
-            score = None
-        scores.append(score)
-    return Samples(
-        [str(line.sample_id) for _, line in lines],
-        scores,
-        [number for number, _ in lines],
-        contents=[_content(line.input) for _, line in lines],
-        outcomes=outcomes,
-        unit="line",
-    )
+            batch.add(
+                str(line.sample_id),
+                None if line.error else line.evaluation.score,
+                number,
+                content=_content(line.input),
+                outcome="errored" if line.error else None,
+            )
+        if batch.is_full:
+            yield batch.samples()
+            batch = Batch()
+    yield batch.samples()
 
 
 def _content(asked: _Asked) -> str | None:

@@ -7,7 +7,6 @@ trial, and in it a statistic a metric. ``run_spec.json`` beside it says what was
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -19,9 +18,11 @@ from msgspec import Struct, field
 from mtlirt.errors import InputError
 from mtlirt.ingest.decoding import content_hash, read_document
 from mtlirt.ingest.formats.attempts import Attempts
+from mtlirt.ingest.formats.batches import is_missing
 from mtlirt.ingest.formats.helm_groups import HEADLINE, ON_VALIDATION
 from mtlirt.ingest.ids import show
-from mtlirt.ingest.locations import Location, kind_at
+from mtlirt.ingest.locations import Location
+from mtlirt.ingest.opening import first_file
 from mtlirt.ingest.runs import Choices, Role, Run, Samples, choose, named_model
 
 _LOG = "per_instance_stats.json"
@@ -121,7 +122,7 @@ class Helm:
 
     def runs(self, path: Location, choices: Choices) -> Iterator[Run]:
         """One run; decodes the file once for its metrics and splits, and again for samples."""
-        beside = _beside(path, "run_spec.json")
+        beside = first_file(path.parent, ["run_spec.json"])
         if beside is None:
             raise InputError(
                 f"{path}: no run_spec.json beside it, which names model and scenario: keep the "
@@ -146,14 +147,6 @@ class Helm:
             metric=metric,
             partial=_partial(plain, adapter),
         )
-
-
-def _beside(path: Location, name: str) -> Location | None:
-    """A file of the same folder, plain or gzipped."""
-    for found in (path.parent / name, path.parent / f"{name}.gz"):
-        if kind_at(found) == "file":
-            return found
-    return None
 
 
 def _task(spec: _Spec) -> str:
@@ -215,7 +208,7 @@ def _samples(path: Location, metric: str | None, split: str | None) -> Iterator[
                 attempt=entry.train_trial_index,
                 content=contents.get(document),
             )
-    yield attempts.samples(+outcomes)
+    yield attempts.samples(outcomes)
 
 
 def _score(entry: _Entry, metric: str | None, place: str) -> float | None:
@@ -224,14 +217,15 @@ def _score(entry: _Entry, metric: str | None, place: str) -> float | None:
     found = [stat for stat in found if stat.name.perturbation is None]
     if len(found) > 1:
         raise InputError(f"{place}: {show(entry.instance_id)} has {metric} {len(found)} times")
-    if not found or not found[0].count or found[0].sum is None or math.isnan(found[0].sum):
+    if not found or not found[0].count or found[0].sum is None:
         return None
-    return found[0].sum / found[0].count
+    mean = found[0].sum / found[0].count
+    return None if is_missing(mean) else mean
 
 
 def _contents(path: Location) -> dict[str, str]:
     """Hashes of what the instances ask, where the file that says it is there."""
-    beside = _beside(path, "scenario_state.json")
+    beside = first_file(path.parent, ["scenario_state.json"])
     if beside is None:
         return {}
     instances = (request.instance for request in read_document(beside, _State).request_states)

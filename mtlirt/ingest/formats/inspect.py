@@ -7,7 +7,6 @@ ended only ``_journal/start.json``) and one document a sample and epoch in ``sam
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from mtlirt.errors import InputError
 from mtlirt.ingest.decoding import content_hash, decode, read_document
 from mtlirt.ingest.formats.archives import Archive, open_archive
 from mtlirt.ingest.formats.attempts import Attempts
+from mtlirt.ingest.formats.batches import is_missing
 from mtlirt.ingest.formats.times import read_time
 from mtlirt.ingest.ids import show
 from mtlirt.ingest.locations import Location
@@ -220,7 +220,7 @@ def _samples(path: Location, metric: str | None) -> Iterator[Samples]:
             score = _score(sample, metric, f"{path} sample {number}")
             outcomes["unscored"] += score is None
         attempts.add(str(sample.id), score, number, attempt=sample.epoch, content=_content(sample))
-    yield attempts.samples(+outcomes)
+    yield attempts.samples(outcomes)
 
 
 def _score(sample: _Sample, metric: str | None, place: str) -> float | None:
@@ -249,13 +249,13 @@ def _number(value: Any, place: str) -> float | None:
             raise InputError(
                 f"{place} is {show(value)}, expected C, I, P, N, yes, no or a number"
             ) from None
-    if value is None:
+    if is_missing(value):
         return None
     if not isinstance(value, (int, float)):
         raise InputError(
             f"{place} is {show(str(value))}, expected one value: choose another metric (--metric)"
         )
-    return None if math.isnan(value) else value
+    return value
 
 
 def _content(sample: _Sample) -> str | None:

@@ -17,6 +17,7 @@ import msgspec
 
 from mtlirt.errors import InputError
 from mtlirt.ingest.decoding import read_document
+from mtlirt.ingest.formats.batches import is_missing
 from mtlirt.ingest.ids import show
 from mtlirt.ingest.locations import Location
 from mtlirt.ingest.runs import Choices, Role, Run, Samples, choose
@@ -71,12 +72,11 @@ class _Reader:
 
     def __call__(self) -> Iterator[Samples]:
         correct = [_fraction(sample, self.source) for sample in self.samples]
-        unscored = correct.count(None)
         yield Samples(
             [sample.document for sample in self.samples],
             correct,
             [sample.number for sample in self.samples],
-            outcomes={"unscored": unscored} if unscored else {},
+            outcomes={"unscored": correct.count(None)},
             unit="entry",
         )
 
@@ -129,7 +129,7 @@ def _numbered(samples: list[_Sample], counts: Counter[str]) -> list[_Sample]:
 
 def _fraction(sample: _Sample, source: str) -> float | None:
     percentage = sample.percentage
-    if percentage is None or percentage == -1 or percentage != percentage:
+    if is_missing(percentage) or percentage == -1:
         return None
     is_number = isinstance(percentage, int | float) and not isinstance(percentage, bool)
     if not is_number or not 0 <= percentage <= 100:

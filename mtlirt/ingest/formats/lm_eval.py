@@ -16,11 +16,11 @@ from typing import Any
 from mtlirt.errors import InputError
 from mtlirt.ingest.formats.lm_eval_results import Results, is_results, results_beside
 from mtlirt.ingest.formats.lm_eval_samples import SampleFile, SampleReader
-from mtlirt.ingest.formats.metrics import choose_filter, choose_metric, is_score
+from mtlirt.ingest.formats.metrics import choose_metric, is_score
 from mtlirt.ingest.formats.times import STAMP, read_time
 from mtlirt.ingest.ids import show, show_some
 from mtlirt.ingest.locations import Location
-from mtlirt.ingest.runs import Choices, Role, Run, named_model
+from mtlirt.ingest.runs import Choices, Role, Run, choose, named_model
 
 _NAME = re.compile(rf"samples_(?P<task>.+)_(?P<stamp>{STAMP})")
 _SUFFIX = re.compile(r"\.(jsonl|json|ndjson)(\.gz)?$")
@@ -150,4 +150,4 @@ def _filter(
     if mine not in known:
         asked = choices.filter not in (None, mine)
         known = file.filters() if asked else [mine]
-    return choose_filter(choices, known, str(file.path))
+    return choose(choices.filter, known, "filter", str(file.path))

@@ -15,8 +15,8 @@ import msgspec
 
 from mtlirt.ingest.decoding import read_document
 from mtlirt.ingest.formats.times import STAMP, spellings, unix_time
-from mtlirt.ingest.locations import Location, kind_at, neighbours
-from mtlirt.ingest.opening import naming, open_bytes
+from mtlirt.ingest.locations import Location, neighbours
+from mtlirt.ingest.opening import first_file, naming, open_bytes
 from mtlirt.ingest.runs import HEAD_BYTES
 
 Table = dict[str, Any]
@@ -129,10 +129,9 @@ def results_beside(samples: Location, stamp: str | None) -> Results | None:
         names = ["results.json"]
     else:
         names = [f"results_{spelling}.json" for spelling in spellings(stamp)]
-    for name in names:
-        for path in (samples.parent / name, samples.parent / f"{name}.gz"):
-            if kind_at(path) == "file":
-                return read_results(path)
+    beside = first_file(samples.parent, names)
+    if beside is not None:
+        return read_results(beside)
     if stamp is not None:
         ends = f"_{stamp}.json", f"_{stamp}.json.gz"
         for path in neighbours(samples):

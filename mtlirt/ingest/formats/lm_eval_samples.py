@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,14 +10,12 @@ import msgspec
 
 from mtlirt.errors import InputError
 from mtlirt.ingest.decoding import numbered_lines, read_document, read_documents
+from mtlirt.ingest.formats.batches import Batch
 from mtlirt.ingest.ids import show
 from mtlirt.ingest.jsonlines import without_mark
 from mtlirt.ingest.locations import Location
 from mtlirt.ingest.opening import naming, open_bytes
 from mtlirt.ingest.runs import Samples
-
-BATCH = 10_000
-"""Samples that are handed over at once."""
 
 
 class _Filtered(msgspec.Struct):
@@ -95,7 +91,7 @@ class SampleReader:
             ],
             gc=False,
         )
-        batch = _Batch()
+        batch = Batch()
         seen: set[str] = set()
         for number, line in self.file.decoded(kind):
             if self.says_filter and line.filter != self.filter:
@@ -107,10 +103,10 @@ class SampleReader:
                 if document in seen:
                     raise self._ambiguous(number, document)
                 seen.add(document)
-            batch.add(document, line.score, number, line.doc_hash)
-            if len(batch.documents) == BATCH:
+            batch.add(document, line.score, number, content=line.doc_hash)
+            if batch.is_full:
                 yield batch.samples()
-                batch = _Batch()
+                batch = Batch()
         yield batch.samples()
 
     def _other_filter(self, number: int, name: str | None) -> InputError:
@@ -123,36 +119,4 @@ class SampleReader:
         return InputError(
             f"{self.file.path} line {number}: doc_id {show(document)} is there twice, and no line "
             "says its filter: ambiguous filter; keep the lines of one filter only"
-        )
-
-
-class _Batch:
-    """Samples under way."""
-
-    def __init__(self) -> None:
-        self.documents: list[str] = []
-        self._scores: list[Any] = []
-        self._numbers: list[int] = []
-        self._contents: list[str | None] = []
-        self._outcomes: Counter[str] = Counter()
-
-    def add(self, document: str, score: Any, number: int, content: str | None) -> None:
-        """Take one sample."""
-        if score is None or (isinstance(score, float) and math.isnan(score)):
-            score = None
-            self._outcomes["unscored"] += 1
-        self.documents.append(document)
-        self._scores.append(score)
-        self._numbers.append(number)
-        self._contents.append(content)
-
-    def samples(self) -> Samples:
-        """All taken."""
-        return Samples(
-            self.documents,
-            self._scores,
-            self._numbers,
-            contents=self._contents,
-            outcomes=self._outcomes,
-            unit="line",
         )

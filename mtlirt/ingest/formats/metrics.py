@@ -1,4 +1,4 @@
-"""Which of the metrics and filters of a log is read."""
+"""Which of the metrics of a log is read."""
 
 from __future__ import annotations
 
@@ -23,17 +23,6 @@ def choose_metric(
     """
     asked = None if headline in found and choices.metric not in found else choices.metric
     return choose(asked, found, "metric", source, headline)
-
-
-def choose_filter(choices: Choices, found: Sequence[str], source: str) -> str:
-    """The filter to read: the user's, or the only one.
-
-    Raises
-    ------
-    InputError
-        Lists the filters.
-    """
-    return choose(choices.filter, found, "filter", source)
 
 
 def is_score(value: Any) -> bool:

@@ -7,17 +7,15 @@ to its end has a line with its ``final_report``.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from msgspec import Struct
-from msgspec import field as default
+from msgspec import Struct, field
 
 from mtlirt.errors import InputError
 from mtlirt.ingest.decoding import read_documents
+from mtlirt.ingest.formats.batches import Batch, is_missing
 from mtlirt.ingest.formats.times import read_time
 from mtlirt.ingest.ids import show
 from mtlirt.ingest.jsonlines import SUFFIXES
@@ -25,7 +23,6 @@ from mtlirt.ingest.locations import Location
 from mtlirt.ingest.runs import Choices, Role, Run, Samples, choose, named_model
 
 _MATCH = "match"
-_AT_ONCE = 10_000
 
 
 class _Config(Struct):
@@ -36,9 +33,9 @@ class _Spec(Struct):
     eval_name: str
     base_eval: str | None = None
     split: str | None = None
-    completion_fns: list[str] = default(default_factory=list)
+    completion_fns: list[str] = field(default_factory=list)
     created_at: str | None = None
-    run_config: _Config = default(default_factory=_Config)
+    run_config: _Config = field(default_factory=_Config)
 
 
 class _Line(Struct):
@@ -129,56 +126,35 @@ def _partial(spec: _Spec, *, ended: bool) -> str:
     return ", ".join(reasons if ended else [*reasons, "no final report"])
 
 
-@dataclass
-class _Chunk:
-    """Some scored samples."""
-
-    documents: list[str] = field(default_factory=list)
-    correct: list[Any] = field(default_factory=list)
-    numbers: list[int] = field(default_factory=list)
-
-    def add(self, document: str, correct: Any, number: int) -> None:
-        self.documents.append(document)
-        self.correct.append(correct)
-        self.numbers.append(number)
-
-    def samples(self, **outcomes: int) -> Samples:
-        counts = {reason: count for reason, count in outcomes.items() if count}
-        return Samples(self.documents, self.correct, self.numbers, outcomes=counts, unit="line")
-
-
 def _samples(path: Location, metric: str | None) -> Iterator[Samples]:
     """The scored samples as they come, then those of which there are only other events."""
     scored: set[str] = set()
     errored: set[str] = set()
     others: dict[str, int] = {}
-    chunk = _Chunk()
+    batch = Batch()
     for number, line in read_documents(path, _Line):
         if line.sample_id is None:
             continue
         document = str(line.sample_id)
         scores = _scores(line)
-        if metric in scores and not _is_missing(scores[metric]):
+        if metric in scores and not is_missing(scores[metric]):
             value = scores[metric]
             if not isinstance(value, (int, float)):
                 raise InputError(
                     f"{path} line {number}: correct is {show(str(value))}, expected true or false"
                 )
             scored.add(document)
-            chunk.add(document, value, number)
+            batch.add(document, value, number)
         else:
             others.setdefault(document, number)
             if line.type == "error":
                 errored.add(document)
-        if len(chunk.documents) == _AT_ONCE:
-            yield chunk.samples()
-            chunk = _Chunk()
-    unscored = [document for document in others if document not in scored]
-    for document in unscored:
-        chunk.add(document, None, others[document])
-    failed = len(errored.intersection(unscored))
-    yield chunk.samples(errored=failed, unscored=len(unscored) - failed)
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))
+        if batch.is_full:
+            yield batch.samples()
+            batch = Batch()
+    for document, number in others.items():
+        if document not in scored:
+            batch.add(
+                document, None, number, outcome="errored" if document in errored else "unscored"
+            )
+    yield batch.samples()

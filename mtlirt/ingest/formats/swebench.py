@@ -112,12 +112,11 @@ def _submission(submission: _Submission, board: str, source: str) -> Run:
         if not details:
             return
         correct = [instance.resolved for instance in details.values()]
-        unscored = correct.count(None)
         yield Samples(
             list(details),
             correct,
             range(1, len(details) + 1),
-            outcomes={"unscored": unscored} if unscored else {},
+            outcomes={"unscored": correct.count(None)},
             unit="entry",
         )
 

@@ -10,8 +10,8 @@ import pytest
 
 from mtlirt.errors import InputError
 from mtlirt.ingest import ingest
+from mtlirt.ingest.formats.batches import BATCH
 from mtlirt.ingest.formats.lm_eval import LmEval
-from mtlirt.ingest.formats.lm_eval_samples import BATCH
 from mtlirt.ingest.registry import recognise
 from mtlirt.ingest.runs import Choices
 
