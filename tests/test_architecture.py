@@ -23,6 +23,7 @@ MAY_KNOW = {
     "diagnostics": {"errors", "irt", "responses", "cluster", "result", "scores"},
     "snapshots": {"errors", "storage", "result"},
     "report": {"errors", "storage", "irt", "result", "scores", "snapshots"},
+    "distill": {"errors", "irt", "responses", "cluster", "engine", "result"},
     "studies": {
         "errors",
         "storage",
@@ -33,6 +34,7 @@ MAY_KNOW = {
         "result",
         "scores",
         "diagnostics",
+        "distill",
     },
     "jobs": {
         "errors",

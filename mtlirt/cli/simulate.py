@@ -16,7 +16,7 @@ def simulate(
             metavar="OUT", help="Where the response store goes: a path or URL.", show_default=False
         ),
     ],
-    design: Annotated[str, typer.Option(help="demo, mmlu, even or paper.")] = "demo",
+    design: Annotated[str, typer.Option(help="demo, mmlu, even, six or paper.")] = "demo",
     models: Annotated[
         int | None, typer.Option(help="Number of models, if not the design's own.")
     ] = None,

@@ -23,6 +23,25 @@ from mtlirt.simulate.streams import Stream, stream
 
 STRIP = 64
 
+CLONES = 3
+"""Copies of one model."""
+
+ANEW = 0.05
+"""The share of a copy's cells that are drawn anew, from the same chances."""
+
+
+def originals(models: int, clones: int) -> NDArray[np.intp]:
+    """For each model the one that it copies; itself where it copies none.
+
+    Parameters
+    ----------
+    clones
+        So many models of each strip, its last ones, copy others of it.
+    """
+    place = np.arange(models) % STRIP
+    nth = place - (STRIP - clones)
+    return np.where(nth < 0, np.arange(models), np.arange(models) - place + nth // CLONES)
+
 
 @dataclass(frozen=True)
 class DomainLaw:
@@ -40,6 +59,8 @@ class DomainLaw:
         The probability that a cell is missing.
     absent
         Which models lack the domain.
+    clones
+        Of each strip the last so many models copy others of it.
     """
 
     seed: int
@@ -48,6 +69,7 @@ class DomainLaw:
     items: ItemParameters
     missing: float
     absent: NDArray[np.bool_]
+    clones: int = 0
 
     def draw_strip(self, strip: int) -> NDArray[np.int8]:
         """All cells of a strip of models."""
@@ -57,6 +79,11 @@ class DomainLaw:
         chance = floor + (1.0 - floor) * expit(logit)
         uniform = stream(self.seed, Stream.RESPONSES, self.domain, strip).random
         cells: NDArray[np.int8] = (uniform(logit.shape, np.float32) < chance).astype(np.int8)
+        if self.clones:
+            copied = stream(self.seed, Stream.CLONES, self.domain, strip).random(
+                logit.shape, np.float32
+            )
+            cells = np.where(copied < ANEW, cells, cells[originals(len(cells), self.clones)])
         if self.missing > 0:
             uniform = stream(self.seed, Stream.MISSING, self.domain, strip).random
             cells[uniform(logit.shape, np.float32) < self.missing] = MISSING

@@ -9,6 +9,7 @@ from mtlirt.simulate.laws import (
     AngledTraits,
     FactorTraits,
     ItemLaw,
+    SteepItems,
     TraitLaw,
     difficulty_items,
     intercept_items,
@@ -32,6 +33,9 @@ class Design:
         The law of slopes and intercepts, the same in every domain.
     traits
         The law of the models' traits.
+    clones
+        Of each `STRIP` models the last so many are copies of others in it, in groups of up to
+        `CLONES` and their original: they have its traits, and all but some of its answers.
     """
 
     name: str
@@ -39,6 +43,7 @@ class Design:
     models: int
     items: ItemLaw
     traits: TraitLaw
+    clones: int = 0
 
 
 MMLU_DOMAINS = (
@@ -139,6 +144,28 @@ Loadings and uniqueness as in `mmlu`, with two more weak factors.
 """
 
 
+SIX = Design(
+    name="six",
+    domains=(
+        ("arc", 844),
+        ("gsm8k", 1306),
+        ("hellaswag", 5711),
+        ("mmlu", 13000),
+        ("truthfulqa", 644),
+        ("winogrande", 1045),
+    ),
+    models=5000,
+    items=SteepItems(1.5, 0.04),
+    traits=FactorTraits(rank=1, uniqueness=0.21),
+    clones=6,
+)
+"""The six benchmarks that metabench (arXiv 2407.12844) distils, in their sizes.
+
+One factor of 79 % of the traits' variance, steep items, 4 % of them negatively keyed, and models
+that are copies.
+"""
+
+
 PAPER_COUNTS = (50, 60, 70, 80, 90, 100) * 3
 """The numbers of items of the paper's domains."""
 
@@ -169,7 +196,7 @@ def numbered_design(
     return Design(name, domains, models, items, traits)
 
 
-DESIGNS = {design.name: design for design in (DEMO, MMLU, EVEN, paper_design())}
+DESIGNS = {design.name: design for design in (DEMO, MMLU, EVEN, SIX, paper_design())}
 """The designs by name."""
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mtlirt.errors import InputError
 from mtlirt.responses.matrix import DomainResponses, Responses
-from mtlirt.simulate.cells import DomainLaw, lazy_cells
+from mtlirt.simulate.cells import DomainLaw, lazy_cells, originals
 from mtlirt.simulate.designs import Design, find_design
 from mtlirt.simulate.laws import ItemParameters, Population
 from mtlirt.simulate.simulation import Simulation, Truth
@@ -55,13 +55,23 @@ def simulate(
             raise InputError(f"{name} {share}: expected a probability in [0, 1)")
     counts = dict(design.domains)
     population = design.traits(stream(seed, Stream.TRAITS), models, len(counts))
+    if design.clones:
+        population = population.of(originals(models, design.clones))
     items = [
         design.items(stream(seed, Stream.ITEMS, k), count)
         for k, count in enumerate(counts.values())
     ]
     absent = _absent_domains(stream(seed, Stream.ABSENT), population.traits.shape, domain_missing)
     laws = [
-        DomainLaw(seed, k, population.traits[:, k].copy(), items[k], missing, absent[:, k].copy())
+        DomainLaw(
+            seed,
+            k,
+            population.traits[:, k].copy(),
+            items[k],
+            missing,
+            absent[:, k].copy(),
+            design.clones,
+        )
         for k in range(len(counts))
     ]
     truth = _truth(counts, population, items)

@@ -52,6 +52,11 @@ class Population:
     uniqueness: Array
     general: dict[str, Array]
 
+    def of(self, models: NDArray[np.intp]) -> Population:
+        """These models in this order."""
+        general = {name: values[models] for name, values in self.general.items()}
+        return replace(self, traits=self.traits[models], general=general)
+
 
 ItemLaw = Callable[[np.random.Generator, int], ItemParameters]
 """Draws so many items."""
@@ -241,6 +246,28 @@ class NegativeItems:
         drawn = uniform_items(rng, items)
         sign = np.where(rng.random(items) < self.share, -1.0, 1.0)
         return replace(drawn, slope=sign * drawn.slope)
+
+
+@dataclass(frozen=True)
+class SteepItems:
+    """Log-normal slopes around a median, some of them negative; intercepts N(.3, 1.2) x median.
+
+    Attributes
+    ----------
+    median
+        Of the slopes' sizes, which are median x exp N(0, .3).
+    share
+        The probability that a slope has its sign turned, in [0, 1].
+    """
+
+    median: float
+    share: float
+
+    def __call__(self, rng: np.random.Generator, items: int) -> ItemParameters:
+        """Draw items."""
+        drawn = intercept_items(rng, items)
+        sign = np.where(rng.random(items) < self.share, -1.0, 1.0)
+        return ItemParameters(sign * self.median * drawn.slope, self.median * drawn.intercept)
 
 
 @dataclass(frozen=True)

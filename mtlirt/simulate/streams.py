@@ -15,6 +15,7 @@ class Stream(IntEnum):
     RESPONSES = 2
     MISSING = 3
     ABSENT = 4
+    CLONES = 5
 
 
 def stream(seed: int, purpose: Stream, *key: int) -> np.random.Generator:

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from mtlirt.errors import InputError
-from mtlirt.simulate.designs import DESIGNS, find_design, numbered_design, paper_design
+from mtlirt.simulate.cells import originals
+from mtlirt.simulate.designs import DESIGNS, Design, find_design, numbered_design, paper_design
+from mtlirt.simulate.generate import simulate
 from mtlirt.simulate.laws import (
     AngledTraits,
     FactorTraits,
@@ -63,7 +65,7 @@ def test_demo_is_small():
 
 
 def test_an_unknown_design_lists_the_known():
-    with pytest.raises(InputError, match=r"'other'.*demo, mmlu, even, paper"):
+    with pytest.raises(InputError, match=r"'other'.*demo, mmlu, even, six, paper"):
         find_design("other")
 
 
@@ -249,3 +251,29 @@ def test_numbered_designs():
     design = numbered_design("two", AngledTraits(0.1), (5, 7), models=30, items=GuessedItems(0.2))
     assert design.domains == (("d01", 5), ("d02", 7))
     assert (design.models, design.items) == (30, GuessedItems(0.2))
+
+
+def test_six_is_what_metabench_distils():
+    six = DESIGNS["six"]
+    assert counts(six) == [844, 1306, 5711, 13000, 644, 1045]
+    items = six.items(np.random.default_rng(0), 20_000)
+    assert np.mean(items.slope < 0) == pytest.approx(0.04, abs=0.005)
+    assert np.median(np.abs(items.slope)) == pytest.approx(1.5, abs=0.02)
+    assert np.log(np.abs(items.slope)).std() == pytest.approx(0.3, abs=0.01)
+    drawn = six.traits(np.random.default_rng(0), 20_000, 6)
+    np.testing.assert_allclose(drawn.loadings**2, 0.79)
+
+
+def test_clones_answer_as_their_originals():
+    design = Design("clones", (("a", 2000),), 130, intercept_items, FactorTraits(1, 0.2), 7)
+    simulation = simulate(design, seed=3)
+    cells = simulation.responses.domains["a"].array.compute()
+    traits = simulation.truth.traits["a"].to_numpy()
+    sources = originals(130, 7)
+    assert list(np.flatnonzero(sources != np.arange(130))) == [*range(57, 64), *range(121, 128)]
+    assert list(sources[57:64]) == [0, 0, 0, 1, 1, 1, 2]
+    np.testing.assert_array_equal(traits, traits[sources])
+    agree = (cells[57:64] == cells[sources[57:64]]).mean(axis=1)
+    assert ((agree > 0.96) & (agree < 1.0)).all()
+    chunked = simulation.responses.domains["a"].array[60:70].compute()
+    np.testing.assert_array_equal(chunked, cells[60:70])
