@@ -38,7 +38,7 @@ def test_some_items_keep_the_order_of_the_whole(responses):
 
 def test_an_item_that_is_not_there_is_named(responses):
     chosen = pd.MultiIndex.from_tuples([("b", "7"), ("b", "0")], names=["domain", "item_id"])
-    with pytest.raises(InputError, match="item '7' of domain 'b'.*1 of 2"):
+    with pytest.raises(InputError, match=r"item '7' of domain 'b'.*1 of 2"):
         some_items(responses, chosen)
 
 
