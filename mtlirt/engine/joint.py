@@ -31,7 +31,8 @@ STILL = 1e-6
 """The last rounds lower the objective by less than this times the tolerance, relatively."""
 
 STILL_ROUNDS = 2
-"""So many: a domain leaves the general trait slowly at first."""
+"""So many: a domain leaves the general trait slowly at first. As many again where a fused domain
+is drawn away from the general trait as it stands then."""
 
 COLLAPSED = 1e-5
 """A trait of a domain's own at a smaller sine from the general one counts as fused to it."""
@@ -82,12 +83,16 @@ def joint_rounds(
         if gain < 0.0:  # by the error of interpolation: nothing is left to gain
             after = last
         still = progress.still + 1 if gain <= STILL * tolerance * after.objective else 0
-        done = still >= STILL_ROUNDS
         change = largest_move(last, after)
+        if still == STILL_ROUNDS:
+            after = at_rest(after)
+        own = kept_apart(problem, penalty, updates, after)
+        leaving = after.fused & np.array([part is not None for part in own])
+        done = still >= STILL_ROUNDS * (2 if leaving.any() else 1)
         plain = moved = after
         memory = Anderson()
         if not done:
-            plain = moved_on(problem, penalty, updates, state, after)
+            plain = replace(moved_on(problem, penalty, updates, state, after), own=own)
             if np.array_equal(after.fused, last.fused):
                 memory = progress.memory.copy()
             moved = accelerated(memory, state, plain)
@@ -117,11 +122,10 @@ def moved_on(
     state: JointState,
     after: JointState,
 ) -> JointState:
-    """Where the next round starts: general trait and candidates moved, windows fitted to that."""
+    """Where the next round starts: the general trait moved, windows fitted to the moves."""
     general = next_general(problem, penalty, updates, after)
     return replace(
         after,
-        own=kept_apart(problem, penalty, updates, after),
         general=general,
         strides=next_strides(own_traits(state), own_traits(after)),
         general_stride=next_strides(state.general, general)[0],
@@ -204,6 +208,12 @@ def settled(
     objective = float(np.where(fused, together, apart).sum())
     own = tuple(None if gone else part for gone, part in zip(collapsed, own, strict=True))
     return replace(state, own=own, at_general=at_general, fused=fused, objective=objective)
+
+
+def at_rest(state: JointState) -> JointState:
+    """The state without the traits of fused domains' own."""
+    own = zip(state.own, state.fused, strict=True)
+    return replace(state, own=tuple(None if fused else part for part, fused in own))
 
 
 def kept_apart(

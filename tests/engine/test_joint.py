@@ -201,6 +201,24 @@ def test_two_tolerances_end_at_one_objective_where_domains_fuse(h, seed, penalty
     np.testing.assert_allclose(loose.info["objective"], tight.info["objective"], rtol=1e-6)
 
 
+def test_a_domain_leaves_the_general_trait_before_the_last_round():
+    """One tolerance ended while a domain was about to leave, 3.6e-6 above the other."""
+    rng = np.random.default_rng([9, 3009])
+    general = rng.permutation(np.linspace(-1, 1, 100))
+    general *= 10 / np.linalg.norm(general)
+    free = np.column_stack([np.ones(100), general, rng.normal(size=(100, 18))])
+    alpha = 0.3 * np.r_[1, rng.uniform(-1, 1, 17)]
+    traits = np.sqrt(1 - alpha**2) * general[:, None] + 10 * alpha * np.linalg.qr(free)[0][:, 2:]
+    blocks = {}
+    for t, count in enumerate((50, 60, 70, 80, 90, 100) * 3):
+        slope, intercept = rng.uniform(0.5, 1.5, count), rng.uniform(-1, 1, count)
+        chance = expit(traits[:, [t]] * slope + intercept)
+        blocks[f"d{t:02d}"] = (rng.random(chance.shape) < chance).astype(np.int8)
+    options = {"estimator": "joint", "penalty": 0.4, "threads": 1}
+    loose, tight = (mtlirt.fit(lazy(blocks), tolerance=t, **options) for t in (1e-3, 1e-5))
+    np.testing.assert_allclose(loose.info["objective"], tight.info["objective"], rtol=1e-6)
+
+
 @pytest.mark.parametrize("missing", [False, True])
 def test_chunks_and_order_do_not_matter(small, missing):
     if missing:
