@@ -68,7 +68,9 @@ def held_back(
         place = pd.Series(order).rank(method="dense").to_numpy(dtype=np.float64, na_value=-1.0)
     else:
         place = strength
-    by_unit = pd.Series(place[candidates]).groupby(units[candidates]).mean().reindex(heads).to_numpy()
+    by_unit = (
+        pd.Series(place[candidates]).groupby(units[candidates]).mean().reindex(heads).to_numpy()
+    )
     ranked = heads[np.lexsort((candidates[first], by_unit))]
     wanted = round(share * len(ranked))
     if by == "score":

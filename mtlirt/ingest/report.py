@@ -275,6 +275,10 @@ class IngestReport:
         ]
 
     @property
+    def _superseded_runs(self) -> tuple[tuple[str, str, str], ...]:
+        return tuple((run.model, run.task, run.source) for run in self.runs if run.superseded)
+
+    @property
     def _partial_runs(self) -> tuple[tuple[str, str, str], ...]:
         counted = (run for run in self.runs if run.partial and not run.superseded)
         return tuple((run.model, run.task, run.partial) for run in counted)
@@ -298,7 +302,6 @@ class IngestReport:
         for count, label in (
             (self.blank_rows, "blank rows"),
             (len(self.companions), "files beside logs"),
-            (sum(run.superseded for run in self.runs), "runs superseded by later or whole ones"),
             (self.repeated, "samples of items that the run has had, left out"),
             (self.without_domain, "records without a domain got the default one"),
             (self.models_without_metadata, "models without metadata"),
@@ -317,6 +320,7 @@ class IngestReport:
             ("columns not read", self.ignored_columns),
             ("options that no log was read by", self.unused_choices),
             ("runs that are not whole", self._partial_runs),
+            ("runs superseded by later or whole ones", self._superseded_runs),
             ("groups of items of equal content", self.copied_items),
             ("items whose content differs between runs", self.differing_items),
             ("tasks that are no subject of MMLU", self.unknown_subjects),

@@ -109,6 +109,9 @@ class Sorter:
                 else:
                     found.companions.append(path)
                 return
+            if name is not None:
+                found.skipped.append(path)
+                return
         reader = self._table_reader(path)
         if alone or path.name.lower().endswith(reader.suffixes):
             found.tables.append((path, reader))

@@ -55,7 +55,11 @@ def load(url: str | os.PathLike[str], version: int | None = None) -> Fit:
 
 def read_fit(root: Root, manifest: Manifest) -> Fit:
     """The fit of a version of a root of snapshots."""
-    info = read_info(root, manifest)
+    return read_tables(root, manifest, read_info(root, manifest))
+
+
+def read_tables(root: Root, manifest: Manifest, info: SnapshotInfo) -> Fit:
+    """The fit whose files are among those of a version, with what its manifest says of it."""
     loadings = _read_table(root, manifest, "representation")
     frames = {}
     schemas = table_schemas(loadings.num_columns - 1)

@@ -12,6 +12,7 @@ from mtlirt.result import Fit
 from mtlirt.snapshots.info import RoundSeconds, SnapshotInfo
 from mtlirt.snapshots.pictures import path_picture
 from mtlirt.snapshots.schema import PATH, table_schemas
+from mtlirt.storage.draft import Draft
 from mtlirt.storage.root import Root, open_root
 from mtlirt.storage.tables import to_parquet
 
@@ -45,10 +46,17 @@ def publish(
     picture, ``path.svg``. Timings, options and software are in
     the manifest.
     """
+    with snapshot_root(url).draft("snapshot") as draft:
+        info = write_fit(draft, fit, inputs or {})
+        return draft.commit(info=info.model_dump()).version
+
+
+def write_fit(draft: Draft, fit: Fit, inputs: Mapping[str, JsonValue]) -> SnapshotInfo:
+    """Write the files of a fit into a version in the making, and say what its manifest needs."""
     times = list(RoundSeconds.model_fields)
     info = SnapshotInfo(
         fit=dict(fit.info),
-        inputs=dict(inputs or {}),
+        inputs=dict(inputs),
         software={package: version(package) for package in SOFTWARE},
         seconds=RoundSeconds.model_validate(fit.history[times].to_dict("list")),
     )
@@ -66,12 +74,11 @@ def publish(
     if fit.path is not None:
         tables["path"] = PATH.table("path", fit.path)
         picture = path_picture(fit.path)
-    with snapshot_root(url).draft("snapshot") as draft:
-        for name, table in tables.items():
-            draft.write(f"{name}.parquet", to_parquet(table), rows=table.num_rows)
-        if picture is not None:
-            draft.write("path.svg", picture, rows=None)
-        return draft.commit(info=info.model_dump()).version
+    for name, table in tables.items():
+        draft.write(f"{name}.parquet", to_parquet(table), rows=table.num_rows)
+    if picture is not None:
+        draft.write("path.svg", picture, rows=None)
+    return info
 
 
 def snapshot_root(url: str | os.PathLike[str]) -> Root:

@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-Kind = Literal["responses", "snapshot"]
+Kind = Literal["responses", "snapshot", "distilled"]
 
 SCHEMA_VERSION = 1
 """The version of the stored formats that this package writes and reads."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from mtlirt.ingest.report import DomainCount, FileCount, IngestReport
+from mtlirt.ingest.report import DomainCount, FileCount, IngestReport, RunCount
 
 
 @pytest.fixture
@@ -45,6 +45,12 @@ def test_lines_give_the_first_of_many_and_stay_one_line(report):
     line = many.lines()[-1]
     assert line.startswith(r"12 models without a response: 'm\n0', ")
     assert line.endswith(r"'m\n9', ...")
+
+
+def test_superseded_runs_are_named(report):
+    run = RunCount("old.json", "m", "t", {}, None, "", superseded=True, records=0)
+    found = replace(report, runs=(run, replace(run, source="new.json", superseded=False)))
+    assert found.lines()[-1] == ("1 runs superseded by later or whole ones: ('m', 't', 'old.json')")
 
 
 def test_json(report):

@@ -227,3 +227,11 @@ def test_a_log_and_a_table_in_one_folder(tmp_path):
     assert (run_count.model, run_count.records, run_count.partial) == ("m", 2, "")
     with pytest.raises(InputError, match=r"format is 'tidyy', expected auto, tidy, wide, "):
         ingest([tmp_path], format="tidyy")
+
+
+def test_a_folder_read_as_logs_of_a_tool_has_no_tables(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"subject_id": "m", "responses": {"q": 1, "r": 0}}')
+    (tmp_path / "b.csv").write_text("model_id,item_id,correct\nn,q,0\nn,r,1\n")
+    responses, report = ingest([tmp_path], format="py-irt", poor_domains="keep")
+    assert list(responses.models.index) == ["m"]
+    assert report.skipped_files == (str(tmp_path / "b.csv"),)
