@@ -1,12 +1,12 @@
 """Broken and odd files: counts that are right or one line that says what is wrong, never half."""
 
-import csv
 import gzip
-import io
 import json
 import math
 import random
+import shutil
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,6 +18,8 @@ from mtlirt.ingest.files import ingest
 from mtlirt.ingest.registry import formats
 from mtlirt.responses.store import open_responses, open_stored
 from mtlirt.storage.root import open_root
+from tests.ingest.damage import damage
+from tests.ingest.logs import LAYOUTS, delimited
 
 QUIET = {
     "deadline": None,
@@ -125,12 +127,6 @@ def test_rows_of_tidy_tables(tmp_path_factory, cells_of, rows, kind):
     check_rows(path, rows, len(rows), cells_of)
 
 
-def delimited(rows, delimiter):
-    out = io.StringIO()
-    csv.writer(out, delimiter=delimiter, lineterminator="\n").writerows(rows)
-    return out.getvalue()
-
-
 @settings(max_examples=25, **QUIET)
 @given(
     models=st.lists(mostly(names, bad_names), min_size=1, max_size=4),
@@ -201,152 +197,91 @@ def test_json_lines_of_any_types(tmp_path_factory, lines):
         assert str(line["model_id"]) in responses.models.index
 
 
-# --- whole files ----------------------------------------------------------------------------
-
-ROWS = [(m, i, d, str((len(m) + int(i)) % 2)) for m in ("m", "nn") for i in "0123" for d in "xy"]
+# --- whole logs -----------------------------------------------------------------------------
 
 
-def make_tidy_csv(folder):
-    header = ["model_id", "item_id", "domain", "correct"]
-    (folder / "x.csv").write_text(delimited([header, *ROWS], ","))
+def cells_in(store):
+    """(model, domain, item) -> document, successes and trials, of a store."""
+    responses = open_responses(store)
+    items = responses.items
+    documents = items["document"] if "document" in items.columns else None
+    cells = {}
+    for domain, part in responses.domains.items():
+        values = np.asarray(part.array.compute(), float)
+        trials = np.ones_like(values) if part.trials is None else part.trials.compute()
+        for j, item in enumerate(responses.item_ids(domain)):
+            told = None if documents is None else documents[domain, item]
+            document = told if isinstance(told, str) else item
+            for i in np.flatnonzero(values[:, j] >= 0):
+                cell = document, float(values[i, j]), int(trials[i, j])
+                cells[responses.models.index[i], domain, item] = cell
+    return cells
 
 
-def make_tidy_gz(folder):
-    make_tidy_csv(folder)
-    (folder / "x.csv.gz").write_bytes(gzip.compress((folder / "x.csv").read_bytes()))
-    (folder / "x.csv").unlink()
+def by_document(cells):
+    return {
+        (model, domain, document): (successes, trials)
+        for (model, domain, _), (document, successes, trials) in cells.items()
+    }
 
 
-def make_tidy_lines(folder):
-    keys = ["model_id", "item_id", "domain", "correct"]
-    lines = [
-        json.dumps({**dict(zip(keys, row, strict=True)), "correct": int(row[3])}) for row in ROWS
-    ]
-    (folder / "x.jsonl").write_text("\n".join(lines))
+def close(cell, other):
+    return cell[-1] == other[-1] and math.isclose(cell[-2], other[-2], rel_tol=1e-6)
 
 
-def make_tidy_parquet(folder):
-    table = pd.DataFrame(ROWS, columns=["model_id", "item_id", "domain", "correct"])
-    table.to_parquet(folder / "x.parquet", row_group_size=5)
+def within(cell, whole):
+    """Whether a cell may be what is left of the attempts of another."""
+    (successes, trials), (all_successes, all_trials) = cell[-2:], whole[-2:]
+    failures, all_failures = trials - successes, all_trials - all_successes
+    return close(cell, whole) or (successes <= all_successes and failures <= all_failures)
 
 
-def make_wide_csv(folder):
-    header = ["model", *(f"i{k}" for k in range(5))]
-    rows = [[m, *(str((len(m) + k) % 2) for k in range(5))] for m in ("m", "nn", "ooo")]
-    (folder / "x.csv").write_text(delimited([header, *rows], ","))
+def check_claim(claim, cells, whole, report, *, counted):
+    """Check what must hold of the cells of damaged logs, given those of the whole ones."""
+    if claim.equal:
+        fits = within if claim.none_new and not claim.none_lost else close
+        wrong = {key for key in cells.keys() & whole.keys() if not fits(cells[key], whole[key])}
+        assert not wrong
+    found, known = by_document(cells), by_document(whole)
+    if claim.none_new:
+        assert not found.keys() - known.keys()
+    lost = {key for key in known if key not in found or not close(found[key], known[key])}
+    if claim.none_lost:
+        assert not lost
+    if claim.in_content and counted and not any(run["partial"] for run in report["runs"]):
+        ran = {(run["model"], run["task"]) for run in report["runs"] if run["records"]}
+        assert not {key for key in lost if key[:2] in ran}
 
 
-def make_wide_parquet(folder):
-    columns = {"model": ["m", "n"], "a": [1, 0], "b": [None, 1.0], "c": [True, False]}
-    pd.DataFrame(columns).to_parquet(folder / "x.parquet")
+def check_whole(layout, source, out, capsys):
+    """The cells of a whole log, which must be those that its maker says."""
+    expected = layout.write(source)
+    assert run(command(layout, source, out)) == 0
+    report = json.loads(capsys.readouterr().out)
+    cells = cells_in(out)
+    found = by_document(cells)
+    assert found.keys() == expected.keys()
+    assert all(close(found[key], expected[key]) for key in found)
+    assert report["cells"] == len(expected)
+    assert not [each["partial"] for each in report["runs"] if each["partial"]]
+    return cells
 
 
-def make_py_irt(folder):
-    lines = [
-        json.dumps({"subject_id": m, "responses": {f"i{k}": (len(m) + k) % 2 for k in range(4)}})
-        for m in ("m", "nn")
-    ]
-    (folder / "x.jsonlines").write_text("\n".join(lines))
+def command(layout, source, out):
+    chosen = [*ARGUMENTS, *layout.arguments]
+    return ["ingest", str(source), "--out", str(out), "--json", *chosen]
 
 
-TABLES = {
-    "tidy csv": make_tidy_csv,
-    "tidy csv.gz": make_tidy_gz,
-    "tidy jsonl": make_tidy_lines,
-    "tidy parquet": make_tidy_parquet,
-    "wide csv": make_wide_csv,
-    "wide parquet": make_wide_parquet,
-}
+def check_damaged(layout, folder, whole, chance, capsys):
+    """Damage whole logs: a whole store of right cells and sums, or one line and nothing.
 
-LOGS = {"py-irt": make_py_irt}
-"""By the name of a format: writes small whole logs of it into a folder, ids of ASCII letters."""
-
-
-def cut(content, chance):
-    return content[: chance.randrange(len(content) + 1)]
-
-
-def flip(content, chance):
-    changed = bytearray(content)
-    for _ in range(chance.choice([1, 1, 2, 8])):
-        changed[chance.randrange(len(changed))] ^= 1 << chance.randrange(8)
-    return bytes(changed)
-
-
-def put_in(content, chance):
-    place = chance.randrange(len(content) + 1)
-    noise = chance.choice([b"\x00", b"\xff\xfe", b'"', b"\n", b",", b"}", b"\xef\xbb\xbf", b"\r"])
-    return content[:place] + noise + content[place:]
-
-
-def drop_a_line(content, chance):
-    lines = content.split(b"\n")
-    del lines[chance.randrange(len(lines))]
-    return b"\n".join(lines)
-
-
-def repeat_a_line(content, chance):
-    lines = content.split(b"\n")
-    lines.insert(chance.randrange(len(lines) + 1), chance.choice(lines))
-    return b"\n".join(lines)
-
-
-def mistype(content, chance):
-    """Another value or no value at a random place of a JSON document or of a line of them."""
-    try:
-        documents = [json.loads(content)]
-    except ValueError:
-        try:
-            documents = [json.loads(line) for line in content.splitlines()]
-        except ValueError:
-            return flip(content, chance)
-    documents[k] = mistyped(documents[k := chance.randrange(len(documents))], chance)
-    return "\n".join(map(json.dumps, documents)).encode()
-
-
-STRANGE = [
-    None,
-    True,
-    -1,
-    2,
-    1e400,
-    math.nan,
-    "",
-    "x",
-    [],
-    {},
-    [1],
-    {"a": 1},
-    10**30,
-    "\ud800",
-    0.5,
-]
-
-
-def mistyped(value, chance):
-    if isinstance(value, dict) and value and chance.random() < 0.8:
-        key = chance.choice(list(value))
-        action = chance.random()
-        if action < 0.15:
-            return {name: each for name, each in value.items() if name != key}
-        return {**value, key: mistyped(value[key], chance)}
-    if isinstance(value, list) and value and chance.random() < 0.8:
-        place = chance.randrange(len(value))
-        return [*value[:place], mistyped(value[place], chance), *value[place + 1 :]]
-    return chance.choice(STRANGE)
-
-
-DAMAGE = [cut, flip, put_in, drop_a_line, repeat_a_line, mistype, mistype]
-
-
-def check_damaged(folder, make, chance, capsys):
-    """Damage one file of a whole log: a whole store and right sums, or one line and nothing."""
+    Gives what was done to them, and whether they were read.
+    """
     source, out = folder / "source", folder / "out"
     source.mkdir(parents=True)
-    make(source)
-    path = chance.choice(sorted(path for path in source.rglob("*") if path.is_file()))
-    path.write_bytes(chance.choice(DAMAGE)(path.read_bytes(), chance))
-    status = run(["ingest", str(source), "--out", str(out), "--json", *ARGUMENTS])
+    layout.write(source)
+    done, claim = damage(source, chance)
+    status = run(command(layout, source, out))
     shown, told = capsys.readouterr()
     if status:
         assert status in (1, 2)
@@ -355,55 +290,49 @@ def check_damaged(folder, make, chance, capsys):
         assert shown == ""
         assert open_root(out).versions() == []
         assert open_root(out).names("data") == []
-        return
+        return done, False
     assert told == ""
     report = json.loads(shown)
     stored = open_stored(out)
     assert not list(stored.root.damaged(stored.manifest))
     assert stored.root.names("data") == [str(stored.manifest.run_id)]
-    cells = sum(int((part.array >= 0).sum()) for part in stored.responses.domains.values())
-    assert report["cells"] == cells == sum(domain["cells"] for domain in report["domains"])
+    cells = cells_in(out)
+    assert report["cells"] == len(cells) == sum(domain["cells"] for domain in report["domains"])
     gone = report["missing"] + report["duplicates"] + report["conflicts"]
-    assert report["records"] == cells + gone == sum(file["records"] for file in report["files"])
+    assert report["records"] == len(cells) + gone
+    assert report["records"] == sum(file["records"] for file in report["files"])
     assert open_responses(out).shape == (report["models"], report["items"])
+    check_claim(claim, cells, whole, report, counted=layout.counted)
+    return done, True
 
 
-def check_many(tmp_path, capsys, name, make, count):
-    whole = tmp_path / "whole"
-    whole.mkdir()
-    make(whole)
-    assert ingest([whole], **OPTIONS)[1].records > 0
+def check_many(tmp_path, capsys, layout, count):
+    (tmp_path / "whole").mkdir()
+    whole = check_whole(layout, tmp_path / "whole", tmp_path / "store", capsys)
+    read = 0
     for seed in range(count):
+        folder = tmp_path / str(seed)
         try:
-            check_damaged(tmp_path / str(seed), make, random.Random(f"{name}{seed}"), capsys)
+            chance = random.Random(f"{layout}{seed}")
+            read += check_damaged(layout, folder, whole, chance, capsys)[1]
         except Exception as error:
-            error.add_note(f"{name}, seed {seed}: see {tmp_path / str(seed)}")
+            error.add_note(f"{layout}, seed {seed}: see {folder}")
             raise
+        shutil.rmtree(folder)
+    assert read < count
+    assert read or count < 100
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_damaged_tables(tmp_path, capsys, name):
-    check_many(tmp_path, capsys, name, TABLES[name], 12)
+def test_every_format_has_logs():
+    assert {layout.format for layout in LAYOUTS} == {*formats(), "tidy", "wide"}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", TABLES)
-def test_damaged_tables_in_large_numbers(tmp_path, capsys, name):
-    check_many(tmp_path, capsys, name, TABLES[name], 1000)
-
-
-def maker(name):
-    if name not in LOGS:
-        pytest.skip(f"LOGS has no maker of logs of {name}")
-    return LOGS[name]
-
-
-@pytest.mark.parametrize("name", sorted(formats()))
-def test_damaged_logs(tmp_path, capsys, name):
-    check_many(tmp_path, capsys, name, maker(name), 15)
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+def test_damage(tmp_path, capsys, layout):
+    check_many(tmp_path, capsys, layout, 15)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(formats()))
-def test_damaged_logs_in_large_numbers(tmp_path, capsys, name):
-    check_many(tmp_path, capsys, name, maker(name), 4000 // len(LOGS))
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+def test_damage_in_large_numbers(tmp_path, capsys, layout):
+    check_many(tmp_path, capsys, layout, 500)
