@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +29,7 @@ def open_rows(candidates: Candidates) -> list[npt.NDArray[np.intp]]:
     return [rows[numbers == t] for t in range(len(candidates.domains))]
 
 
-def rows_of(candidates: Candidates, chosen: pd.MultiIndex) -> npt.NDArray[np.intp]:
+def rows_of(candidates: Candidates, chosen: pd.Index[Any]) -> npt.NDArray[np.intp]:
     """Which rows of the table of items the chosen ones are.
 
     Raises

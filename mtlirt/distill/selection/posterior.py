@@ -23,14 +23,16 @@ for an item j of domain t.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from mtlirt.distill.candidates import Candidates
+from mtlirt.distill.selection.clusters import Centres
 from mtlirt.distill.selection.counts import rows_of
-from mtlirt.distill.selection.representatives import Representatives, representatives
+from mtlirt.distill.selection.representatives import representatives
 from mtlirt.irt.curves import Items
 from mtlirt.irt.information import response_moments
 
@@ -97,7 +99,7 @@ def moments(
 
 
 def expected_variances(
-    candidates: Candidates, chosen: pd.MultiIndex, models: Representatives | None = None
+    candidates: Candidates, chosen: pd.Index[Any], models: Centres | None = None
 ) -> pd.Series[float]:
     """The variance that each full score is expected to have once chosen items are answered.
 
@@ -119,7 +121,7 @@ def expected_variances(
     """
     if models is None:
         models = representatives(candidates, REPRESENTATIVES)
-    variances = posterior_of(candidates, models.traits, rows_of(candidates, chosen)).variances
+    variances = posterior_of(candidates, models.points, rows_of(candidates, chosen)).variances
     return pd.Series(models.weights @ variances, index=candidates.totals.index)
 
 

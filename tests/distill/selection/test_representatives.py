@@ -13,17 +13,17 @@ def test_few_models_stand_for_themselves_and_copies_count(candidates):
     some.traits[4:] = some.traits[0]
     found = representatives(some, 64)
     assert found.weights.tolist() == [
-        0.5 if (row == some.traits[0]).all() else pytest.approx(1 / 6) for row in found.traits
+        0.5 if (row == some.traits[0]).all() else pytest.approx(1 / 6) for row in found.points
     ]
-    assert {tuple(row) for row in found.traits} == {tuple(row) for row in some.traits}
+    assert {tuple(row) for row in found.points} == {tuple(row) for row in some.traits}
 
 
 def test_centres_keep_the_mean_and_come_out_the_same_again(candidates):
     some = candidates((5, 5, 5), models=700)
     found, again = representatives(some, 20), representatives(some, 20)
-    np.testing.assert_allclose(found.weights @ found.traits, some.traits.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(found.weights @ found.points, some.traits.mean(axis=0), atol=1e-12)
     assert found.weights.sum() == pytest.approx(1)
-    assert (found.traits == again.traits).all()
+    assert (found.points == again.points).all()
     assert (found.weights == again.weights).all()
 
 
