@@ -1,0 +1,1 @@
+"""Which items a distilled benchmark consists of; one module a method."""
