@@ -262,15 +262,17 @@ def another_name(path, others, chance):
     """A name of the same or another suffix, here or where another file is."""
     folder = chance.choice([path, *others]).parent
     stem, dot, suffix = path.name.partition(".")
-    name = chance.choice(
-        [path.name, f"x{path.name}", f"{stem}x{dot}{suffix}", f"{path.name}.bak", f"{stem}.json"]
-        + [
-            path.name.upper(),
-            f"{path.name}.gz",
-            other.name if (other := chance.choice(others)) else "",
-        ]
-    )
-    return folder / name
+    names = [
+        path.name,
+        f"x{path.name}",
+        f"{stem}x{dot}{suffix}",
+        f"{path.name}.bak",
+        f"{stem}.json",
+        path.name.upper(),
+        f"{path.name}.gz",
+        chance.choice(others).name,
+    ]
+    return folder / chance.choice(names)
 
 
 def rename(path, others, chance):
@@ -278,7 +280,7 @@ def rename(path, others, chance):
     if target.exists():
         return swap(path, others, chance)
     path.rename(target)
-    return KNOWN
+    return KNOWN if target.parent == path.parent else NOTHING
 
 
 def copy(path, others, chance):
@@ -286,7 +288,7 @@ def copy(path, others, chance):
     if target.exists():
         return swap(path, others, chance)
     shutil.copy(path, target)
-    return MORE
+    return MORE if target.parent == path.parent else NOTHING
 
 
 STRUCTURE = [delete, empty, swap, rename, copy]

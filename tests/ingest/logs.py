@@ -524,20 +524,23 @@ def metr(folder):
     return cells
 
 
-@layout("openai-evals", "events")
+@layout("openai-evals", "events", counted=True)
 def openai_evals(folder):
     for model in MODELS:
         for task, gz in (("coqa", ""), ("math", ".gz")):
             about = {"completion_fns": [model], "eval_name": f"{task}.dev.v0", "base_eval": task}
-            events = [test_openai_evals.spec(**about)]
-            for k in range(3):
-                document = f"coqa.dev.{k}"
-                events.append(test_openai_evals.event(k, "sampling", sampled="a"))
-                events.append(test_openai_evals.match(k, bool(right(model, task, document))))
+            scores = [right(model, task, f"coqa.dev.{k}") for k in range(3)]
+            events = [test_openai_evals.event(3, "error", type="Timeout")]
+            for k, score in enumerate(scores):
                 events.append(test_openai_evals.event(k, "metrics", f1_score=0.5))
-            events.append(test_openai_evals.event(3, "error", type="Timeout"))
-            events.append(test_openai_evals.END)
-            put(folder / model[2:] / f"{task}.jsonl{gz}", lines(events))
+                events.append(test_openai_evals.event(k, "sampling", sampled="a"))
+                events.append(test_openai_evals.match(k, bool(score)))
+            told = [
+                test_openai_evals.spec(**about),
+                {"final_report": {"accuracy": sum(scores) / 3}},
+                *test_openai_evals.numbered(*events),
+            ]
+            put(folder / model[2:] / f"{task}.jsonl{gz}", lines(told))
     return truth(MODELS, ["coqa", "math"], [f"coqa.dev.{k}" for k in range(3)])
 
 
