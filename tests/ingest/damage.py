@@ -294,18 +294,19 @@ def copy(path, others, chance):
 STRUCTURE = [delete, empty, swap, rename, copy]
 
 
-def damage(folder: Path, chance) -> tuple[str, Claim]:
+def damage(folder: Path, chance) -> tuple[Claim, str | None]:
     """Damage a file of a folder, or what files there are.
 
     Returns
     -------
-    done, claim
-        What was done, for people, and what must hold still.
+    claim, name
+        What must hold still, and the only file that is not as it was; None where others are.
     """
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     path = chance.choice(files)
     if chance.random() < 0.25:
         how = chance.choice(STRUCTURE)
         others = [each for each in files if each != path] or [path]
-        return f"{how.__name__} {path.name}", how(path, others, chance)
-    return f"damage in {path.name}", damage_file(path, chance)
+        claim = how(path, others, chance)
+        return claim, str(path.relative_to(folder)) if how in (delete, empty) else None
+    return damage_file(path, chance), str(path.relative_to(folder))

@@ -48,6 +48,8 @@ class Layout:
         Options that `mtlirt ingest` needs to read them.
     counted
         Whether the log of a run tells how many samples it has, so that a lost one is noticed.
+    local
+        Whether what is wrong with the log of a run leaves other runs as they are.
     """
 
     format: str
@@ -55,6 +57,7 @@ class Layout:
     write: Callable[[Path], Cells]
     arguments: tuple[str, ...]
     counted: bool
+    local: bool
 
     def __str__(self) -> str:
         return f"{self.format} {self.name}"
@@ -65,11 +68,12 @@ def layout(
     name: str,
     *arguments: str,
     counted: bool = False,
+    local: bool = True,
 ) -> Callable[[Callable[[Path], Cells]], Callable[[Path], Cells]]:
     """Take a maker of logs into `LAYOUTS`."""
 
     def take(write: Callable[[Path], Cells]) -> Callable[[Path], Cells]:
-        LAYOUTS.append(Layout(format, name, write, arguments, counted))
+        LAYOUTS.append(Layout(format, name, write, arguments, counted, local))
         return write
 
     return take
@@ -182,7 +186,7 @@ def failures(model, category, documents):
     ]
 
 
-@layout("bfcl", "numbers", counted=True)
+@layout("bfcl", "numbers", counted=True, local=False)
 def bfcl_numbers(folder):
     documents = range(1, 6)
     for model in MODELS:
