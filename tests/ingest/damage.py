@@ -262,15 +262,17 @@ def another_name(path, others, chance):
     """A name of the same or another suffix, here or where another file is."""
     folder = chance.choice([path, *others]).parent
     stem, dot, suffix = path.name.partition(".")
-    name = chance.choice(
-        [path.name, f"x{path.name}", f"{stem}x{dot}{suffix}", f"{path.name}.bak", f"{stem}.json"]
-        + [
-            path.name.upper(),
-            f"{path.name}.gz",
-            other.name if (other := chance.choice(others)) else "",
-        ]
-    )
-    return folder / name
+    names = [
+        path.name,
+        f"x{path.name}",
+        f"{stem}x{dot}{suffix}",
+        f"{path.name}.bak",
+        f"{stem}.json",
+        path.name.upper(),
+        f"{path.name}.gz",
+        chance.choice(others).name,
+    ]
+    return folder / chance.choice(names)
 
 
 def rename(path, others, chance):
@@ -278,7 +280,7 @@ def rename(path, others, chance):
     if target.exists():
         return swap(path, others, chance)
     path.rename(target)
-    return KNOWN
+    return KNOWN if target.parent == path.parent else NOTHING
 
 
 def copy(path, others, chance):
@@ -286,24 +288,25 @@ def copy(path, others, chance):
     if target.exists():
         return swap(path, others, chance)
     shutil.copy(path, target)
-    return MORE
+    return MORE if target.parent == path.parent else NOTHING
 
 
 STRUCTURE = [delete, empty, swap, rename, copy]
 
 
-def damage(folder: Path, chance) -> tuple[str, Claim]:
+def damage(folder: Path, chance) -> tuple[Claim, str | None]:
     """Damage a file of a folder, or what files there are.
 
     Returns
     -------
-    done, claim
-        What was done, for people, and what must hold still.
+    claim, name
+        What must hold still, and the only file that is not as it was; None where others are.
     """
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     path = chance.choice(files)
     if chance.random() < 0.25:
         how = chance.choice(STRUCTURE)
         others = [each for each in files if each != path] or [path]
-        return f"{how.__name__} {path.name}", how(path, others, chance)
-    return f"damage in {path.name}", damage_file(path, chance)
+        claim = how(path, others, chance)
+        return claim, str(path.relative_to(folder)) if how in (delete, empty) else None
+    return damage_file(path, chance), str(path.relative_to(folder))

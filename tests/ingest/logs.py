@@ -48,6 +48,8 @@ class Layout:
         Options that `mtlirt ingest` needs to read them.
     counted
         Whether the log of a run tells how many samples it has, so that a lost one is noticed.
+    local
+        Whether what is wrong with the log of a run leaves other runs as they are.
     """
 
     format: str
@@ -55,6 +57,7 @@ class Layout:
     write: Callable[[Path], Cells]
     arguments: tuple[str, ...]
     counted: bool
+    local: bool
 
     def __str__(self) -> str:
         return f"{self.format} {self.name}"
@@ -65,11 +68,12 @@ def layout(
     name: str,
     *arguments: str,
     counted: bool = False,
+    local: bool = True,
 ) -> Callable[[Callable[[Path], Cells]], Callable[[Path], Cells]]:
     """Take a maker of logs into `LAYOUTS`."""
 
     def take(write: Callable[[Path], Cells]) -> Callable[[Path], Cells]:
-        LAYOUTS.append(Layout(format, name, write, arguments, counted))
+        LAYOUTS.append(Layout(format, name, write, arguments, counted, local))
         return write
 
     return take
@@ -182,7 +186,7 @@ def failures(model, category, documents):
     ]
 
 
-@layout("bfcl", "numbers", counted=True)
+@layout("bfcl", "numbers", counted=True, local=False)
 def bfcl_numbers(folder):
     documents = range(1, 6)
     for model in MODELS:
@@ -524,20 +528,23 @@ def metr(folder):
     return cells
 
 
-@layout("openai-evals", "events")
+@layout("openai-evals", "events", counted=True)
 def openai_evals(folder):
     for model in MODELS:
         for task, gz in (("coqa", ""), ("math", ".gz")):
             about = {"completion_fns": [model], "eval_name": f"{task}.dev.v0", "base_eval": task}
-            events = [test_openai_evals.spec(**about)]
-            for k in range(3):
-                document = f"coqa.dev.{k}"
-                events.append(test_openai_evals.event(k, "sampling", sampled="a"))
-                events.append(test_openai_evals.match(k, bool(right(model, task, document))))
+            scores = [right(model, task, f"coqa.dev.{k}") for k in range(3)]
+            events = [test_openai_evals.event(3, "error", type="Timeout")]
+            for k, score in enumerate(scores):
                 events.append(test_openai_evals.event(k, "metrics", f1_score=0.5))
-            events.append(test_openai_evals.event(3, "error", type="Timeout"))
-            events.append(test_openai_evals.END)
-            put(folder / model[2:] / f"{task}.jsonl{gz}", lines(events))
+                events.append(test_openai_evals.event(k, "sampling", sampled="a"))
+                events.append(test_openai_evals.match(k, bool(score)))
+            told = [
+                test_openai_evals.spec(**about),
+                {"final_report": {"accuracy": sum(scores) / 3}},
+                *test_openai_evals.numbered(*events),
+            ]
+            put(folder / model[2:] / f"{task}.jsonl{gz}", lines(told))
     return truth(MODELS, ["coqa", "math"], [f"coqa.dev.{k}" for k in range(3)])
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -24,6 +25,9 @@ from mtlirt.ingest.runs import Choices, Role, Run, Samples, named_model
 _SCORES = re.compile(r"(?:BFCL_(?P<version>v\d+)_)?(?P<category>.+)_score\.json(?:\.gz)?")
 _ANSWERS = re.compile(r".+_result\.json(?:\.gz)?")
 _HEADER = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"accuracy"\s*:')
+
+
+_WHERE = "model_name of failures"
 
 
 class _Header(msgspec.Struct):
@@ -62,8 +66,8 @@ class Bfcl:
         named = _SCORES.fullmatch(path.name)
         yield Run(
             source=str(path),
-            model=(first.model_name if first else _model_beside(path))
-            or named_model(choices, str(path), "model_name of failures"),
+            model=(first.model_name if first else _model_beside(path, choices))
+            or named_model(choices, str(path), _WHERE),
             task=(first.test_category if first else None)
             or (named["category"] if named else choices.task),
             samples=lambda: iter([log.samples()]),
@@ -145,6 +149,13 @@ def _read(path: Location) -> _Log:
     for number, failure in failures:
         if failure.valid:
             raise InputError(f"{path} line {number}: valid is true, expected failures only")
+        for field in ("model_name", "test_category"):
+            told, before = getattr(failure, field), getattr(failures[0][1], field)
+            if told != before:
+                raise InputError(
+                    f"{path} line {number}: {field} is {show(told)}, but {show(before)} in the "
+                    "lines before"
+                )
     if len(failures) != header.total_count - header.correct_count:
         raise InputError(
             f"{path}: {header.correct_count} of {header.total_count} passed, but it lists "
@@ -153,16 +164,35 @@ def _read(path: Location) -> _Log:
     return _Log(path, header.total_count, failures)
 
 
-def _model_beside(path: Location) -> str | None:
-    """The only model that the other files of a folder name."""
-    models = set()
+def _model_beside(path: Location, choices: Choices) -> str | None:
+    """The only model that the other files of a folder name; None where none or several do.
+
+    Raises
+    ------
+    InputError
+        If one of them is broken, or several name models and the user does not.
+    """
+    models: dict[str, str] = {}
     for file in files_in(path.parent):
-        if file.parent == path.parent and _SCORES.fullmatch(file.name):
-            for number, _, text in numbered_lines(file):
-                if number > 1:
-                    models.add(decode(text, _Failure, f"{file} line {number}").model_name)
-                    break
-    return models.pop() if len(models) == 1 else None
+        if file != path and file.parent == path.parent and _SCORES.fullmatch(file.name):
+            try:
+                lines = islice(numbered_lines(file), 1, 2)
+                named = [
+                    decode(line, _Failure, f"{file} line {n}").model_name for n, _, line in lines
+                ]
+            except InputError as error:
+                raise InputError(
+                    f"{path}: it does not name its model ({_WHERE}), and one beside it is broken: "
+                    f"{error}"
+                ) from error
+            models |= {model: file.name for model in named if model is not None}
+    if len(models) > 1 and choices.model is None:
+        told = ", ".join(f"{file} {show(model)}" for model, file in list(models.items())[:2])
+        raise InputError(
+            f"{path}: it does not name its model ({_WHERE}), and those beside it name several: "
+            f"{told}; name it with --model"
+        )
+    return models.popitem()[0] if len(models) == 1 else None
 
 
 def _answers_to(path: Location) -> Location | None:

@@ -21,7 +21,7 @@ from mtlirt.ingest.formats.batches import is_missing
 from mtlirt.ingest.formats.details_results import Results, parse_name, results_of
 from mtlirt.ingest.formats.metrics import choose_metric
 from mtlirt.ingest.formats.times import read_time
-from mtlirt.ingest.ids import is_text
+from mtlirt.ingest.ids import is_text, show
 from mtlirt.ingest.locations import Location
 from mtlirt.ingest.opening import naming
 from mtlirt.ingest.parquet import read_batches, read_schema
@@ -64,6 +64,9 @@ def read_run(path: Location, choices: Choices, headlines: Mapping[str, str]) -> 
     if name is None:
         raise InputError(f"{source}: expected a name such as details_SUITE|TASK|SHOTS_TIME.parquet")
     schema = read_schema(path)
+    for column in schema.names:
+        if schema.names.count(column) > 1:
+            raise InputError(f"{source}: column {show(column)} is there twice")
     metrics = _metrics(schema, source)
     metric = choose_metric(choices, list(metrics), source, headlines.get(name.task))
     results = results_of(path, name.stamp) or Results()
@@ -157,9 +160,8 @@ class _Reader:
     def _batch(self, batch: pa.RecordBatch, row: int) -> Samples:
         """The documents of some rows, `row` of them before."""
         scores = [None if is_missing(score) else score for score in _values(batch, self.metric)]
-        ids = _values(batch, _ID) if self.has_ids else [None] * len(batch)
         return Samples(
-            [str(row + k if told is None else told) for k, told in enumerate(ids)],
+            self._documents(batch, row),
             scores,
             range(row + 1, row + 1 + len(batch)),
             contents=None
@@ -168,6 +170,18 @@ class _Reader:
             outcomes={"unscored": scores.count(None)},
             unit="row",
         )
+
+    def _documents(self, batch: pa.RecordBatch, row: int) -> list[str]:
+        """The ids of the documents of some rows, `row` of them before."""
+        if not self.has_ids:
+            return [str(row + k) for k in range(len(batch))]
+        ids = _values(batch, _ID)
+        if None in ids:
+            raise InputError(
+                f"{self.path} row {row + ids.index(None) + 1}: {'.'.join(_ID)} is null, expected "
+                "an id"
+            )
+        return list(map(str, ids))
 
 
 def _values(batch: pa.RecordBatch, place: tuple[str, ...]) -> list[Any]:

@@ -228,13 +228,19 @@ def _score(sample: _Sample, metric: str | None, place: str) -> float | None:
     scores = sample.scores or {}
     if metric is None:
         return None
-    value: Any = None
+    place = f"{place}: score {{}} of {show(str(sample.id))}"
     if metric in scores:
-        value = scores[metric].value
+        return _number(scores[metric].value, place.format(metric))
     for name, score in scores.items():
-        if metric.startswith(f"{name}.") and isinstance(score.value, dict):
-            value = score.value.get(metric.removeprefix(f"{name}."))
-    return _number(value, f"{place}: score {metric} of {show(str(sample.id))}")
+        key = metric.removeprefix(f"{name}.")
+        if key != metric and not is_missing(score.value):
+            if not isinstance(score.value, dict):
+                raise InputError(
+                    f"{place.format(name)} is {show(str(score.value))}, expected a value named "
+                    f"{show(key)}, as other samples have"
+                )
+            return _number(score.value.get(key), place.format(metric))
+    return None
 
 
 def _number(value: Any, place: str) -> float | None:

@@ -92,7 +92,7 @@ class LmEval:
             metric=metric,
             time=told.time
             or (None if stamp is None else read_time(stamp, f"{source}: the time in its name")),
-            partial=told.partial(task, file.count),
+            partial=told.partial(task, reader.count),
         )
 
 

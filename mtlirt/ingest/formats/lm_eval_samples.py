@@ -45,6 +45,10 @@ class SampleFile:
             return sum(1 for _ in self.decoded(_Filtered))
         return sum(1 for _ in numbered_lines(self.path))
 
+    def count_of(self, name: str | None) -> int:
+        """How many samples there are of one filter."""
+        return sum(line.filter == name for _, line in self.decoded(_Filtered))
+
     def filters(self) -> list[str]:
         """The filters of all samples."""
         names = (line.filter for _, line in self.decoded(_Filtered))
@@ -78,6 +82,12 @@ class SampleReader:
     filter: str | None
     says_filter: bool
     chosen: bool
+
+    def count(self) -> int:
+        """How many samples there are of the filter."""
+        if self.says_filter and self.chosen:
+            return self.file.count_of(self.filter)
+        return self.file.count()
 
     def samples(self) -> Iterator[Samples]:
         """Batches of samples, those of other filters left out."""

@@ -1,13 +1,15 @@
 """OpenAI Evals' logs: JSON lines, the first the run's ``spec``, then an event a line.
 
 Events are of a sample and have a type: ``match`` says whether an answer is correct, ``metrics``
-gives numbers by name, ``error`` what went wrong; others tell of the conversation. A run that came
-to its end has a line with its ``final_report``.
+gives numbers by name, ``error`` what went wrong; others tell of the conversation. They are numbered
+from 0. A run that came to its end has a line with its ``final_report``, which is written before the
+last events are: a log that is cut off may have it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -23,6 +25,7 @@ from mtlirt.ingest.locations import Location
 from mtlirt.ingest.runs import Choices, Role, Run, Samples, choose, named_model
 
 _MATCH = "match"
+_ROUNDING = 1e-3
 
 
 class _Config(Struct):
@@ -42,6 +45,7 @@ class _Line(Struct):
     spec: _Spec | None = None
     final_report: Any = None
     type: str | None = None
+    event_id: int | None = None
     sample_id: str | int | None = None
     data: Any = None
 
@@ -65,11 +69,11 @@ class OpenAIEvals:
     def runs(self, path: Location, choices: Choices) -> Iterator[Run]:
         """One run; reads the file once for its metrics, and again for samples."""
         spec: _Spec | None = None
-        ended = False
         found: dict[str, None] = {}
+        events = _Events()
         for _, line in read_documents(path, _Line):
             spec = spec or line.spec
-            ended |= line.final_report is not None
+            events.add(line)
             found.update(dict.fromkeys(_scores(line)))
         if spec is None:
             raise InputError(f"{path}: no log of OpenAI Evals: no line has the run's spec")
@@ -85,7 +89,7 @@ class OpenAIEvals:
             time=None
             if spec.created_at is None
             else read_time(spec.created_at, f"{path}: spec.created_at"),
-            partial=_partial(spec, ended=ended),
+            partial=_partial(spec, events),
         )
 
 
@@ -120,10 +124,52 @@ def _metric(found: dict[str, None], choices: Choices, source: str) -> str | None
     return choose(choices.metric, list(found), "metric", source, _MATCH) if found else None
 
 
-def _partial(spec: _Spec, *, ended: bool) -> str:
+@dataclass
+class _Events:
+    """Counts the events of a log, by which it is seen whether all are there.
+
+    Attributes
+    ----------
+    report
+        The final one; None where there is none.
+    met, last
+        How many numbered events there are, and the highest number.
+    answers, right
+        How many answers were matched, and how many of them are right.
+    """
+
+    report: Any = None
+    met: int = 0
+    last: int = -1
+    answers: int = 0
+    right: int = 0
+
+    def add(self, line: _Line) -> None:
+        if line.final_report is not None:
+            self.report = line.final_report
+        if line.event_id is not None:
+            self.met += 1
+            self.last = max(self.last, line.event_id)
+        if line.type == _MATCH:
+            self.answers += 1
+            self.right += _scores(line).get(_MATCH) is True
+
+    def lacking(self) -> Iterator[str]:
+        """What shows that some are not there."""
+        if self.report is None:
+            yield "no final report"
+        if self.met <= self.last:
+            yield f"{self.met} of at least {self.last + 1} events in the log"
+        told = self.report.get("accuracy") if isinstance(self.report, dict) else None
+        if self.answers and isinstance(told, (int, float)):
+            share = self.right / self.answers
+            if abs(share - told) > _ROUNDING:
+                yield f"accuracy of its events is {share:.3g}, {told:.3g} by its final report"
+
+
+def _partial(spec: _Spec, events: _Events) -> str:
     most = spec.run_config.max_samples
-    reasons = [] if most is None else [f"limit {most}"]
-    return ", ".join(reasons if ended else [*reasons, "no final report"])
+    return ", ".join([*([] if most is None else [f"limit {most}"]), *events.lacking()])
 
 
 def _samples(path: Location, metric: str | None) -> Iterator[Samples]:

@@ -67,7 +67,21 @@ def test_a_model_that_nothing_names(tmp_path, read):
     assert cells == {("a/b", "rest", "1"): 1, ("a/b", "rest", "2"): 1}
     save(tmp_path / "a_b" / "x_score.json", 2, [failure(1, "m")])
     save(tmp_path / "a_b" / "y_score.json", 2, [failure(1, "n")])
-    with pytest.raises(InputError, match="it does not name its model"):
+    with pytest.raises(
+        InputError,
+        match=r"rest_score\.json: it does not name its model .*: x_score\.json 'm', y_score\.json "
+        r"'n'; name it with --model",
+    ):
+        read(path)
+    assert {model for model, *_ in read(path, choices=Choices(model="a/b"))[0]} == {"a/b"}
+
+
+def test_a_broken_neighbour_is_named_beside_the_file_that_needs_it(tmp_path, read):
+    path = save(tmp_path / "rest_score.json", 2, [])
+    broken = save(tmp_path / "z_score.json", 2, [{"id": 1, "model_name": 7}])
+    with pytest.raises(
+        InputError, match=rf"{path}: .*one beside it is broken: {broken} line 2: Expected `str"
+    ):
         read(path)
 
 
@@ -109,6 +123,13 @@ def test_named_entries_are_read_with_their_answers(tmp_path, read):
             [failure(2, prompt={"id": "java_7"})],
             {},
             "line 2: id is 2, but the prompt is 'java_7': only some were scored",
+        ),
+        (4, [failure(2), failure(3, "n")], {}, "line 3: model_name is 'n', but 'a/b' in the lines"),
+        (
+            4,
+            [failure(2), failure(3, category="x")],
+            {},
+            "line 3: test_category is 'x', but 'java' in the lines before",
         ),
         (4, [failure("java_1")], {}, "which of 4 passed cannot be known without the answers"),
         (4, [{"valid": False}], {}, "line 2: .*missing required field `id`"),

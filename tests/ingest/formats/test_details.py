@@ -314,6 +314,22 @@ def test_metrics_as_text(details, read):
         read(path)
 
 
+def test_a_document_without_an_id_among_others(details, read):
+    rows = [newest(k, em=1) for k in range(3)]
+    rows[1]["doc"]["id"] = None
+    with pytest.raises(InputError, match=r"parquet row 2: doc\.id is null, expected an id"):
+        read(gsm8k(details, rows))
+
+
+def test_two_columns_of_one_name(details, read):
+    path = details([flat(0, acc=1.0, acc_norm=0.0)])
+    table = pq.read_table(path)
+    names = ["acc" if name == "acc_norm" else name for name in table.column_names]
+    pq.write_table(table.rename_columns(names), path)
+    with pytest.raises(InputError, match=r"parquet: column 'acc' is there twice"):
+        read(path)
+
+
 def test_no_metric(details, read):
     with pytest.raises(InputError, match="it has no metric"):
         read(details([rest(0)]))

@@ -214,6 +214,20 @@ def test_scorers_are_metrics(put, read):
         read(path, metric="judge.both")
 
 
+def test_a_plain_score_among_scores_by_name_is_refused(put, read):
+    samples = [sample(0, {"clear": "C"}), sample(1, "C")]
+    with pytest.raises(
+        InputError, match=r"x.json sample 2: score match of '1' is 'C', expected a value named 'cle"
+    ):
+        read(put(log(samples)))
+    with pytest.raises(InputError, match=r"sample 2: score match of '0' is .*, expected one value"):
+        read(put(log(samples[::-1])), metric="match")
+    absent = [samples[0], sample(1, float("nan")), sample(2, {"short": "C"}), sample(3)]
+    cells, report = read(put(log(absent)), metric="match.clear")
+    assert cells == {("o/m", "arc", "0"): 1}
+    assert report.outcomes == {"unscored": 3}
+
+
 def test_scorers_of_which_the_first_sample_has_none(put, read):
     samples = [sample(0, "C"), sample(1, "I", scorer="judge")]
     results = {"scores": [{"name": "match", "scorer": "match"}, {"name": "j", "scorer": "judge"}]}

@@ -289,6 +289,15 @@ def test_a_log_that_was_cut_is_not_whole(log, read):
     assert [run.superseded for run in report.runs] == [True, False]
 
 
+def test_a_log_of_several_filters_that_was_cut_is_not_whole(log, read):
+    told = RESULTS | {"results": GSM8K}
+    _, report = read(log(filtered(filter=0), told), **choosing(filter="flexible-extract"))
+    assert report.runs[0].partial == ""
+    cells, report = read(log(filtered(filter=0)[:-1], told), **choosing(filter="flexible-extract"))
+    assert list(cells.values()) == FLEXIBLE[:-1]
+    assert report.runs[0].partial == "2 of 3 samples in the log"
+
+
 def test_deep_json_is_broken(log, read):
     path = log([line(0, acc=1), line(1, acc=0)])
     deep = path.read_text() + '{"doc_id": 2, "acc": 1, "zz": ' + "[" * 5000 + "]" * 5000 + "}\n"

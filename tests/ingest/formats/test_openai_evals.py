@@ -111,6 +111,32 @@ def test_what_makes_a_run_partial(put, read, about, lines, partial):
     assert report.runs[0].partial == partial
 
 
+def numbered(*events):
+    return [event | {"event_id": number} for number, event in enumerate(events)]
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "lost", "partial"),
+    [
+        (0.25, (), ""),
+        (None, (), ""),
+        (float("nan"), (), ""),
+        (0.25, (5,), "4 of at least 5 events in the log"),
+        (0.25, (6,), "accuracy of its events is 0.333, 0.25 by its final report"),
+        (0.5, (), "accuracy of its events is 0.25, 0.5 by its final report"),
+        (0.25, (1, 6), "no final report"),
+    ],
+)
+def test_a_log_that_was_cut_is_not_whole(put, read, accuracy, lost, partial):
+    """The final report is written before the last events are."""
+    events = numbered(*(match(k, k == 1) for k in range(4)), event(4, "sampling", sampled="a"))
+    events = [*events[:3], events[4] | {"event_id": 3}, events[3] | {"event_id": 4}]
+    written = [spec(), {"final_report": {"accuracy": accuracy}}, *events]
+    about, *kept = [line for number, line in enumerate(written) if number not in lost]
+    _, report = read(put(*kept, about=about))
+    assert report.runs[0].partial[: len(partial) or None] == partial
+
+
 def test_names(put, read):
     both = spec(completion_fns=["gpt-4", "grader"], eval_name="coqa-fact", base_eval=None)
     path = put(match(0, True), match(1, False), END, about=both)
