@@ -96,4 +96,4 @@ def _point_weights(mean: Float, sd: Float) -> Float:
     size = len(mean) * len(POINTS)
     total = np.bincount(cell.ravel(), (weight * (1.0 - share)).ravel(), size)
     total += np.bincount(cell.ravel() + 1, (weight * share).ravel(), size)
-    return total.reshape(len(mean), len(POINTS))
+    return np.asarray(total.reshape(len(mean), len(POINTS)), dtype=np.float64)

@@ -38,7 +38,7 @@ class Features:
     def of(cls, answers: Answers, knots: int) -> Features:
         """Knots at quantiles of the traits of these models, and the means of their responses."""
         traits = known_traits(answers)[0]
-        placed = [_knots(traits[:, t], knots) for t in range(traits.shape[1])]
+        placed = [quantile_knots(traits[:, t], knots) for t in range(traits.shape[1])]
         return cls(np.stack(placed, axis=1), item_means(answers.responses))
 
     @property
@@ -48,12 +48,17 @@ class Features:
 
     def splines(self, answers: Answers) -> Float:
         """Values of the splines, shape (models, traits x splines); straight beyond the knots."""
-        basis = SplineTransformer(degree=DEGREE, knots=self.knots, extrapolation="linear")
-        return np.asarray(basis.fit(self.knots).transform(known_traits(answers)[0]))
+        return spline_values(known_traits(answers)[0], self.knots)
 
     def responses(self, answers: Answers) -> Float:
         """Responses without gaps, shape (models, chosen items)."""
         return np.where(np.isnan(answers.responses), self.means, answers.responses)
+
+
+def spline_values(values: Float, knots: Float) -> Float:
+    """Cubic B-splines of each column, shape (rows, columns x splines); straight past the knots."""
+    basis = SplineTransformer(degree=DEGREE, knots=knots, extrapolation="linear").fit(knots)
+    return np.asarray(basis.transform(values))
 
 
 def known_traits(answers: Answers) -> tuple[Float, Float]:
@@ -70,9 +75,9 @@ def item_means(responses: Float) -> Float:
     return np.where(count > 0, total / np.maximum(count, 1), 0.5)
 
 
-def _knots(trait: Float, count: int) -> Float:
+def quantile_knots(values: Float, count: int) -> Float:
     """Quantiles of the distinct values; evenly spaced where these are too few."""
-    distinct = np.unique(np.round(trait, DIGITS))
+    distinct = np.unique(np.round(values, DIGITS))
     if len(distinct) < count:
         return np.linspace(distinct[0] - 0.5, distinct[-1] + 0.5, count)
     return np.quantile(distinct, np.linspace(0.0, 1.0, count))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Protocol, Self
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +12,15 @@ import numpy.typing as npt
 from mtlirt.distill.answers import Answers
 from mtlirt.distill.reconstruction.benchmarks import Benchmarks
 from mtlirt.distill.reconstruction.known import clipped
+from mtlirt.distill.reconstruction.stored import Stored
 from mtlirt.errors import InputError
 
 Float = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Reconstruction(ABC):
-    """Predicts full scores. Its fields are arrays, and all that is to be stored of it.
+class Reconstruction(Stored, ABC):
+    """Predicts full scores.
 
     Attributes
     ----------
@@ -54,15 +54,6 @@ class Reconstruction(ABC):
     @abstractmethod
     def unclipped(self, answers: Answers) -> Float:
         """Predictions that may be impossible, shape (models, benchmarks + 1)."""
-
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """All that is to be stored."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
-        """The reconstruction whose `arrays` these are."""
-        return cls(**{field.name: arrays[field.name] for field in fields(cls)})
 
 
 class Method(Protocol):
