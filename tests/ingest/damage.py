@@ -30,12 +30,16 @@ class Claim:
         There are all of them.
     in_content
         Part of a file is gone, which logs that count their samples must notice.
+    places
+        In how many places something else stands now: of each at most two cells may have another
+        value, that of what stood there and that of what does. None where it may be any number.
     """
 
     equal: bool = False
     none_new: bool = False
     none_lost: bool = False
     in_content: bool = False
+    places: int | None = None
 
 
 NOTHING = Claim()
@@ -44,6 +48,7 @@ CUT = Claim(equal=True, none_new=True, in_content=True)
 KNOWN = Claim(equal=True)
 SAME = Claim(equal=True, none_new=True, none_lost=True)
 MORE = Claim(equal=True, none_lost=True)
+ONE = Claim(places=1)
 
 # --- bytes ----------------------------------------------------------------------------------
 
@@ -54,15 +59,16 @@ def cut(content, chance):
 
 def flip(content, chance):
     changed = bytearray(content)
-    for _ in range(chance.choice([1, 1, 2, 8])):
+    places = chance.choice([1, 1, 2, 8])
+    for _ in range(places):
         changed[chance.randrange(len(changed))] ^= 1 << chance.randrange(8)
-    return bytes(changed), NOTHING
+    return bytes(changed), Claim(places=places)
 
 
 def put_in(content, chance):
     place = chance.randrange(len(content) + 1)
     noise = chance.choice([b"\x00", b"\xff\xfe", b'"', b"\n", b",", b"}", b"\xef\xbb\xbf", b"\r"])
-    return content[:place] + noise + content[place:], NOTHING
+    return content[:place] + noise + content[place:], ONE
 
 
 def drop_a_line(content, chance):
@@ -72,8 +78,9 @@ def drop_a_line(content, chance):
 
 
 def repeat_a_line(content, chance):
+    """Somewhere behind the first."""
     lines = content.split(b"\n")
-    lines.insert(chance.randrange(len(lines) + 1), chance.choice(lines))
+    lines.insert(chance.randrange(1, len(lines) + 1), chance.choice(lines))
     return b"\n".join(lines), SAME
 
 
@@ -96,7 +103,7 @@ def mistype(content, chance):
     if not documents:
         return flip(content, chance)
     documents[k] = mistyped(documents[k := chance.randrange(len(documents))], chance)
-    return "\n".join(map(json.dumps, documents)).encode(), NOTHING
+    return "\n".join(map(json.dumps, documents)).encode(), ONE
 
 
 STRANGE = [
@@ -141,8 +148,9 @@ def damage_bytes(content, name, chance):
         return b"\x00", NOTHING
     how = chance.choice(DAMAGE)
     changed, claim = how(content, chance)
-    records = name.removesuffix(".gz").endswith(LINES) and not content.startswith(b"[")
-    return changed, claim if records or how not in LINE_DAMAGE else NOTHING
+    if how in LINE_DAMAGE and (not name.endswith(LINES) or content.startswith(b"[")):
+        claim = NOTHING if how is reorder_lines else ONE
+    return changed, claim
 
 
 # --- what is packed -------------------------------------------------------------------------
@@ -175,7 +183,7 @@ def damage_zip(content, chance):
 
 
 def damage_gzip(content, name, chance):
-    changed, claim = damage_bytes(gzip.decompress(content), name, chance)
+    changed, claim = damage_bytes(gzip.decompress(content), name.removesuffix(".gz"), chance)
     return gzip.compress(changed), claim
 
 
@@ -231,6 +239,8 @@ def damage_file(path, chance):
         changed, claim = damage_table(content, chance)
     elif path.suffix in (".gz", ".eval", ".parquet"):
         changed, claim = chance.choice([cut, flip, put_in])(content, chance)
+        if path.suffix == ".parquet":  # one entry of a dictionary stands for many values
+            claim = NOTHING
     else:
         changed, claim = damage_bytes(content, path.name, chance)
     path.write_bytes(changed)
