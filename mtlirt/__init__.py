@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mtlirt.diagnostics.clones import deweight_clones
     from mtlirt.diagnostics.diagnose import diagnose
+    from mtlirt.distill.distil import distill_benchmarks
+    from mtlirt.distill.predict import reconstruct
+    from mtlirt.distill.stored import load_distilled, publish_distilled
     from mtlirt.engine.fit import fit, score
     from mtlirt.ingest.frames import from_tidy, from_wide
     from mtlirt.report.write import write_report
@@ -27,15 +30,19 @@ __all__ = [
     "compare",
     "deweight_clones",
     "diagnose",
+    "distill_benchmarks",
     "domain_accuracies",
     "fit",
     "from_tidy",
     "from_wide",
     "leaderboard",
     "load",
+    "load_distilled",
     "open_responses",
     "publish",
+    "publish_distilled",
     "raw_accuracies",
+    "reconstruct",
     "score",
     "write_report",
 ]
@@ -43,6 +50,10 @@ __all__ = [
 _HOMES = {
     "deweight_clones": "mtlirt.diagnostics.clones",
     "diagnose": "mtlirt.diagnostics.diagnose",
+    "distill_benchmarks": "mtlirt.distill.distil",
+    "load_distilled": "mtlirt.distill.stored",
+    "publish_distilled": "mtlirt.distill.stored",
+    "reconstruct": "mtlirt.distill.predict",
     "fit": "mtlirt.engine.fit",
     "score": "mtlirt.engine.fit",
     "from_tidy": "mtlirt.ingest.frames",

@@ -23,7 +23,16 @@ MAY_KNOW = {
     "diagnostics": {"errors", "irt", "responses", "cluster", "result", "scores"},
     "snapshots": {"errors", "storage", "result"},
     "report": {"errors", "storage", "irt", "result", "scores", "snapshots"},
-    "distill": {"errors", "irt", "responses", "cluster", "engine", "result"},
+    "distill": {
+        "errors",
+        "storage",
+        "irt",
+        "responses",
+        "cluster",
+        "engine",
+        "result",
+        "snapshots",
+    },
     "studies": {
         "errors",
         "storage",

@@ -14,9 +14,11 @@ from typing import Annotated
 import typer
 
 from mtlirt.cli.diagnose import diagnose
+from mtlirt.cli.distill import distill
 from mtlirt.cli.fit import fit
 from mtlirt.cli.ingest import ingest
 from mtlirt.cli.leaderboard import leaderboard
+from mtlirt.cli.reconstruct import reconstruct
 from mtlirt.cli.report import report
 from mtlirt.cli.run import run_job
 from mtlirt.cli.score import score
@@ -53,6 +55,8 @@ app.command()(score)
 app.command()(leaderboard)
 app.command()(report)
 app.command()(diagnose)
+app.command()(distill)
+app.command()(reconstruct)
 app.command("run")(run_job)
 app.add_typer(snapshots, name="snapshots")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -18,9 +18,16 @@ def warn(message: str) -> None:
 
 @contextmanager
 def fit_progress() -> Iterator[Listener]:
-    """A listener that shows a fit's progress: on a terminal in place, elsewhere line by line."""
+    """A listener that shows a fit's progress."""
+    with stages() as show:
+        yield lambda event: show(progress_line(event))
+
+
+@contextmanager
+def stages() -> Iterator[Callable[[str], None]]:
+    """Show lines about what is being done: on a terminal in place, elsewhere one by one."""
     if not sys.stderr.isatty():
-        yield lambda event: print(progress_line(event), file=sys.stderr, flush=True)
+        yield lambda line: print(line, file=sys.stderr, flush=True)
         return
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -28,7 +35,7 @@ def fit_progress() -> Iterator[Listener]:
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("starting", total=None)
-        yield lambda event: progress.update(task, description=progress_line(event))
+        yield lambda line: progress.update(task, description=line)
 
 
 def progress_line(event: Event) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -58,7 +59,7 @@ class Candidates:
         return pd.Index(self.domains).get_indexer(self.items.index.get_level_values("domain"))
 
 
-def candidates_of(fitted: Fit, barred: pd.MultiIndex, models: Collection[str]) -> Candidates:
+def candidates_of(fitted: Fit, barred: pd.Index[Any], models: Collection[str]) -> Candidates:
     """The candidates that a fit of training models makes.
 
     Parameters

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from mtlirt.distill.targets import GRAND_MEAN
+from mtlirt.distill.reconstruction.benchmarks import GRAND_MEAN
 
 
-def single_factor(scores: pd.DataFrame, overall: pd.Series) -> dict[str, float]:
+def single_factor(scores: pd.DataFrame, overall: pd.Series) -> dict[str, float | int | None]:
     """What one factor explains of models' full scores.
 
     Parameters
@@ -24,13 +24,13 @@ def single_factor(scores: pd.DataFrame, overall: pd.Series) -> dict[str, float]:
     dict
         ``first_share``: the largest eigenvalue of the scores' correlations over their number;
         ``pearson``, ``spearman``: of the overall trait with the grand mean; ``models``: that count.
-        nan where there are fewer than 3 models, or scores do not vary.
+        None where there are fewer than 3 models, or scores do not vary.
     """
     whole = scores[scores[GRAND_MEAN].notna()]
     benchmarks = whole.drop(columns=GRAND_MEAN)
     if len(whole) < 3 or (benchmarks.std() == 0.0).any():
-        nan = float("nan")
-        return {"first_share": nan, "pearson": nan, "spearman": nan, "models": float(len(whole))}
+        nothing = dict.fromkeys(("first_share", "pearson", "spearman"))
+        return {**nothing, "models": len(whole)}
     trait, mean = overall.loc[whole.index].to_numpy(), whole[GRAND_MEAN].to_numpy()
     eigenvalues = np.linalg.eigvalsh(
         np.corrcoef(benchmarks.to_numpy().T).reshape(benchmarks.shape[1], -1)
@@ -39,5 +39,5 @@ def single_factor(scores: pd.DataFrame, overall: pd.Series) -> dict[str, float]:
         "first_share": float(eigenvalues[-1] / eigenvalues.sum()),
         "pearson": float(np.corrcoef(trait, mean)[0, 1]),
         "spearman": float(spearmanr(trait, mean).statistic),
-        "models": float(len(whole)),
+        "models": len(whole),
     }

@@ -12,8 +12,8 @@ from mtlirt.errors import InputError
 
 SplitBy = Literal["score", "strength", "time"]
 
-LEAST = 10
-"""Models that training needs, and fewer make what is learnt a matter of luck."""
+LEAST = 5
+"""Models that training needs."""
 
 
 def held_back(

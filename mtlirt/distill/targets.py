@@ -9,11 +9,9 @@ import numpy as np
 import pandas as pd
 from dask.base import compute
 
+from mtlirt.distill.reconstruction.benchmarks import GRAND_MEAN
 from mtlirt.errors import InputError
 from mtlirt.responses.matrix import DomainResponses, Responses, answered
-
-GRAND_MEAN = "grand_mean"
-"""The target behind the benchmarks: the mean of a model's full scores."""
 
 
 def full_scores(responses: Responses) -> pd.DataFrame:

@@ -19,7 +19,7 @@ def some_models(responses: Responses, rows: npt.NDArray[np.intp]) -> Responses:
     return Responses(parts, responses.models.iloc[rows], responses.items)
 
 
-def some_items(responses: Responses, chosen: pd.MultiIndex) -> Responses:
+def some_items(responses: Responses, chosen: pd.Index) -> Responses:
     """Responses to these items (domain, item_id), in the order of the whole.
 
     Domains without any are left out.
@@ -46,6 +46,6 @@ def some_items(responses: Responses, chosen: pd.MultiIndex) -> Responses:
     return Responses(parts, responses.models, responses.items.loc[kept])
 
 
-def ids_of(chosen: pd.MultiIndex, domain: str) -> pd.Index:
+def ids_of(chosen: pd.Index, domain: str) -> pd.Index:
     """The item ids of one domain."""
     return chosen[chosen.get_level_values("domain") == domain].get_level_values("item_id")

@@ -161,8 +161,9 @@ SIX = Design(
 )
 """The six benchmarks that metabench (arXiv 2407.12844) distils, in their sizes.
 
-One factor of 79 % of the traits' variance, steep items, 4 % of them negatively keyed, and models
-that are copies.
+One factor of 79 % of the traits' variance; steep items, 4 % of them negatively keyed, and so many
+easy and hard ones that full scores have a standard deviation of 13 points (7 to 20 on the Open LLM
+Leaderboard); and models that are copies.
 """
 
 

@@ -250,12 +250,12 @@ class NegativeItems:
 
 @dataclass(frozen=True)
 class SteepItems:
-    """Log-normal slopes around a median, some of them negative; intercepts N(.3, 1.2) x median.
+    """Slopes log-normal around a median, some of them negative; intercepts N(.3, 2.5) x median.
 
     Attributes
     ----------
     median
-        Of the slopes' sizes, which are median x exp N(0, .3).
+        Of the slopes' sizes, which are median x exp N(0, .5).
     share
         The probability that a slope has its sign turned, in [0, 1].
     """
@@ -265,9 +265,9 @@ class SteepItems:
 
     def __call__(self, rng: np.random.Generator, items: int) -> ItemParameters:
         """Draw items."""
-        drawn = intercept_items(rng, items)
-        sign = np.where(rng.random(items) < self.share, -1.0, 1.0)
-        return ItemParameters(sign * self.median * drawn.slope, self.median * drawn.intercept)
+        size = self.median * np.exp(rng.normal(0, 0.5, items))
+        intercept = self.median * rng.normal(0.3, 2.5, items)
+        return ItemParameters(np.where(rng.random(items) < self.share, -size, size), intercept)
 
 
 @dataclass(frozen=True)

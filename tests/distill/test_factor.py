@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from mtlirt.distill.factor import single_factor
-from mtlirt.distill.targets import GRAND_MEAN
+from mtlirt.distill.reconstruction.benchmarks import GRAND_MEAN
 
 
 def test_the_share_of_the_first_factor():
@@ -27,4 +27,4 @@ def test_models_without_all_benchmarks_do_not_count():
     scores = pd.DataFrame({"a": [0.1, 0.2, 0.3, np.nan], "b": [0.2, 0.4, 0.3, 0.4]})
     scores[GRAND_MEAN] = scores.mean(axis=1, skipna=False)
     assert single_factor(scores, pd.Series([1.0, 2.0, 3.0, 4.0]))["models"] == 3
-    assert np.isnan(single_factor(scores.iloc[:2], pd.Series([1.0, 2.0]))["first_share"])
+    assert single_factor(scores.iloc[:2], pd.Series([1.0, 2.0]))["first_share"] is None

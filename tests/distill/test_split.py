@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mtlirt.distill.reconstruction.benchmarks import GRAND_MEAN
 from mtlirt.distill.split import folds_of, held_back, strengths
-from mtlirt.distill.targets import GRAND_MEAN
 from mtlirt.errors import InputError
 
 
@@ -64,8 +64,8 @@ def test_folds_are_alike(scores):
         ({"share": 1.0}, "share 1.0"),
         ({"share": 0.1, "by": "luck"}, "split by 'luck'"),
         ({"share": 0.1, "by": "time"}, "needs a column"),
-        ({"share": 0.97}, "at least 10 and 1"),
-        ({"share": 0.001}, "at least 10 and 1"),
+        ({"share": 0.99}, "at least 5 and 1"),
+        ({"share": 0.001}, "at least 5 and 1"),
     ],
 )
 def test_bad_splits_are_refused(scores, options, words):

@@ -5,7 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mtlirt.distill.targets import GRAND_MEAN, full_scores
+from mtlirt.distill.reconstruction.benchmarks import GRAND_MEAN
+from mtlirt.distill.targets import full_scores
 from mtlirt.errors import InputError
 from mtlirt.responses.arrays import from_arrays
 from mtlirt.responses.matrix import DomainResponses, Responses

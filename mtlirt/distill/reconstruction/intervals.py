@@ -18,7 +18,7 @@ from mtlirt.errors import InputError
 
 Float = npt.NDArray[np.float64]
 
-LEAST_MODELS = 20
+LEAST_MODELS = 5
 """Needed to learn how large residuals are."""
 
 
@@ -116,7 +116,7 @@ class Intervals:
         Raises
         ------
         InputError
-            If fewer than 20 models have some target.
+            If fewer than 5 models have some target.
 
         Notes
         -----

@@ -23,6 +23,9 @@ METHODS: dict[str, Callable[[Candidates, Wanted, int], pd.DataFrame]] = {
 }
 """All but `greedy` share a total equally among domains; those that draw nothing ignore seeds."""
 
+NESTED = ("greedy",)
+"""Methods whose choice of fewer items is the beginning of that of more."""
+
 
 def select(method: str, candidates: Candidates, wanted: Wanted, seed: int = 0) -> pd.DataFrame:
     """Choose items by the method of a name.
