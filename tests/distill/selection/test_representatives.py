@@ -39,7 +39,7 @@ def test_items_chosen_for_representatives_are_nearly_as_good_as_for_all_models(c
     some = candidates((60, 90, 40), models=300)
     everyone = representatives(some, 300)
     rmse = [
-        np.sqrt(expected_variances(some, greedy(some, 30, count=count).index, everyone).mean())
+        np.sqrt(expected_variances(some, greedy(some, 30, points=count).index, everyone).mean())
         for count in (32, 300)
     ]
     assert rmse[0] == pytest.approx(rmse[1], rel=0.01)
