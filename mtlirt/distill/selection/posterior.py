@@ -18,6 +18,10 @@ cov(S_s, y_j)^2 / var(y_j), with
     var(y_j) = P'_j^2 V_tt + Q_j,   cov(S_s, y_j) = h_s V_st P'_j + [s = t] Q_j / J_t
 
 for an item j of domain t.
+
+The full scores of 1,000 models of design `six` were guessed from those to 858 chosen items with a
+root mean squared error of 1.83 points where these variances expect 1.85, from 200 items 3.39 of
+3.40, from 50 items 5.65 of 5.56.
 """
 
 from __future__ import annotations
@@ -39,7 +43,7 @@ from mtlirt.irt.information import response_moments
 Float = npt.NDArray[np.float64]
 
 REPRESENTATIVES = 64
-"""Models around whose traits the posterior is worked out."""
+"""Points in the space of traits around which the posterior is worked out."""
 
 CHUNK = 2**12
 """Items whose curves are held at a time."""

@@ -28,6 +28,7 @@ def test_each_kind_of_items_gets_an_anchor_that_weighs_its_share(candidates, cho
     rows = some.items.index.get_indexer(found.index)
     assert set(kinds[rows][:4] % 4) == set(kinds[rows][4:] % 4) == {0, 1, 2, 3}
     assert some.open[rows].all()
+    assert (np.diff(rows[1:4]) > 0).all(), "of equal weights the first of the table comes first"
 
 
 @BOTH

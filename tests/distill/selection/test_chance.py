@@ -33,6 +33,8 @@ def test_the_best_of_many_has_the_least_loss_and_more_tries_go_on(candidates):
     first = list(seen)
     losses = [some.items.loc[chosen, "slope"].sum() for chosen in first]
     assert found.index.equals(first[int(np.argmin(losses))])
+    equals = best_of(some, 6, lambda _: 1.0, 30, seed=4)
+    assert equals.index.equals(first[0])
     assert len({tuple(chosen) for chosen in first}) == 30
     seen.clear()
     best_of(some, 6, judge, 40, seed=4)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mtlirt.distill.selection.clusters import kmeans_centres
 from mtlirt.distill.selection.greedy import greedy
 from mtlirt.distill.selection.posterior import expected_variances
 from mtlirt.distill.selection.representatives import representatives, trait_quantiles
@@ -27,11 +28,18 @@ def test_centres_keep_the_mean_and_come_out_the_same_again(candidates):
     assert (found.weights == again.weights).all()
 
 
+def test_copies_weigh_in_centres():
+    found = kmeans_centres(np.array([[0.0]] * 9 + [[1.0], [10.0]]), 2, seed=0)
+    order = found.points[:, 0].argsort()
+    np.testing.assert_allclose(found.points[order, 0], [0.1, 10.0])
+    np.testing.assert_allclose(found.weights[order], [10 / 11, 1 / 11])
+
+
 def test_items_chosen_for_representatives_are_nearly_as_good_as_for_all_models(candidates):
     some = candidates((60, 90, 40), models=300)
     everyone = representatives(some, 300)
     rmse = [
-        np.sqrt(expected_variances(some, greedy(some, 30, count=count).index, everyone).mean())
+        np.sqrt(expected_variances(some, greedy(some, 30, points=count).index, everyone).mean())
         for count in (32, 300)
     ]
     assert rmse[0] == pytest.approx(rmse[1], rel=0.01)
