@@ -123,7 +123,7 @@ class Intervals:
         The variance of residuals is a gamma regression of their squares on splines of the
         prediction. On simulated and real responses its coverage was more even along the scores
         than with c0 + c1 p (1 - p), and the residuals likelier; splines of the logarithms of
-        squares were as even, with intervals that were longer by half a percent.
+        squares did about as well.
         """
         known = ~np.isnan(predictions - scores)
         count = known.sum(axis=0)
