@@ -123,7 +123,7 @@ class Intervals:
         The variance of residuals is a gamma regression of their squares on splines of the
         prediction. On simulated and real responses its coverage was more even along the scores
         than with c0 + c1 p (1 - p), and the residuals likelier; splines of the logarithms of
-        squares were as even, with intervals that were longer by half a percent.
+        squares did about as well.
         """
         known = ~np.isnan(predictions - scores)
         count = known.sum(axis=0)
@@ -158,6 +158,11 @@ class Intervals:
             Between 0 and 1. Where there are too few residuals for it, the interval is all of
             [0, 1].
 
+        Raises
+        ------
+        InputError
+            If the level is not between 0 and 1.
+
         Notes
         -----
         A conformal quantile of the residuals in units of their spread, times the spread at the
@@ -172,11 +177,6 @@ class Intervals:
         The latter are flagged, and so are those whose trait is less certain, for its place, than
         that of any training model. What traits add to the interval of the grand mean is the mean of
         what they add to those of the benchmarks; it is flagged if any trait is beyond.
-
-        Raises
-        ------
-        InputError
-            If the level is not between 0 and 1.
         """
         if not 0.0 < level < 1.0:
             raise InputError(f"level {level}: expected a number between 0 and 1")

@@ -43,7 +43,7 @@ class SplineRidge:
 
     Notes
     -----
-    4,500 models, six traits and 858 items take 5 s of CPU time for all targets that the same models
+    4,500 models, six traits and 858 items take 4 s of a core for all targets that the same models
     have: an eigendecomposition for each of seven mixes.
     """
 

@@ -33,7 +33,7 @@ def held(learnt, board, level):
 
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_coverage_also_in_thirds_of_the_scores(learnt, level):
-    inside, found, around = held(learnt, learnt[0].board(6000), level)
+    inside, found, around = held(learnt, learnt[0].board(5000), level)
     assert np.abs(inside.mean(axis=0) - level).max() < 0.02
     third = (found.argsort(axis=0).argsort(axis=0) * 3) // len(found)
     for part in range(3):
@@ -42,7 +42,7 @@ def test_coverage_also_in_thirds_of_the_scores(learnt, level):
 
 
 def test_coverage_of_stronger_models(learnt):
-    inside, _, around = held(learnt, learnt[0].board(4000, shift=1.0), 0.95)
+    inside, _, around = held(learnt, learnt[0].board(3000, shift=1.0), 0.95)
     assert inside.mean(axis=0).min() >= 0.93
     inside, _, around = held(learnt, learnt[0].board(500, shift=5.0), 0.95)
     assert around.extrapolated.mean() > 0.95 or inside.mean(axis=0).min() >= 0.93
