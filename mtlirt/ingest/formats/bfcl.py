@@ -25,8 +25,6 @@ from mtlirt.ingest.runs import Choices, Role, Run, Samples, named_model
 _SCORES = re.compile(r"(?:BFCL_(?P<version>v\d+)_)?(?P<category>.+)_score\.json(?:\.gz)?")
 _ANSWERS = re.compile(r".+_result\.json(?:\.gz)?")
 _HEADER = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"accuracy"\s*:')
-
-
 _WHERE = "model_name of failures"
 
 

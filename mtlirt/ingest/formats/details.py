@@ -73,7 +73,8 @@ def read_run(path: Location, choices: Choices, headlines: Mapping[str, str]) -> 
     model = results.config_general.model_name or named_model(
         choices, source, "config_general of results_TIME.json"
     )
-    reader = _Reader(path, metrics[metric], _question(schema), _has(schema, _ID))
+    has_ids = _has(schema, _ID) and not pa.types.is_null(schema.field("doc").type.field("id").type)
+    reader = _Reader(path, metrics[metric], _question(schema), has_ids)
     return Run(
         source=source,
         model=model,

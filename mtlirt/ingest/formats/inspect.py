@@ -228,18 +228,18 @@ def _score(sample: _Sample, metric: str | None, place: str) -> float | None:
     scores = sample.scores or {}
     if metric is None:
         return None
-    place = f"{place}: score {{}} of {show(str(sample.id))}"
+    document = show(str(sample.id))
     if metric in scores:
-        return _number(scores[metric].value, place.format(metric))
+        return _number(scores[metric].value, f"{place}: score {metric} of {document}")
     for name, score in scores.items():
         key = metric.removeprefix(f"{name}.")
         if key != metric and not is_missing(score.value):
             if not isinstance(score.value, dict):
                 raise InputError(
-                    f"{place.format(name)} is {show(str(score.value))}, expected a value named "
-                    f"{show(key)}, as other samples have"
+                    f"{place}: score {name} of {document} is {show(str(score.value))}, expected a "
+                    f"value named {show(key)}, as other samples have"
                 )
-            return _number(score.value.get(key), place.format(metric))
+            return _number(score.value.get(key), f"{place}: score {metric} of {document}")
     return None
 
 

@@ -73,8 +73,9 @@ class OpenAIEvals:
         events = _Events()
         for _, line in read_documents(path, _Line):
             spec = spec or line.spec
-            events.add(line)
-            found.update(dict.fromkeys(_scores(line)))
+            scores = _scores(line)
+            events.add(line, scores)
+            found.update(dict.fromkeys(scores))
         if spec is None:
             raise InputError(f"{path}: no log of OpenAI Evals: no line has the run's spec")
         task, version = _name(spec)
@@ -144,7 +145,8 @@ class _Events:
     answers: int = 0
     right: int = 0
 
-    def add(self, line: _Line) -> None:
+    def add(self, line: _Line, scores: dict[str, Any]) -> None:
+        """Take one line, with the values of its event by metric."""
         if line.final_report is not None:
             self.report = line.final_report
         if line.event_id is not None:
@@ -152,7 +154,7 @@ class _Events:
             self.last = max(self.last, line.event_id)
         if line.type == _MATCH:
             self.answers += 1
-            self.right += _scores(line).get(_MATCH) is True
+            self.right += scores.get(_MATCH) is True
 
     def lacking(self) -> Iterator[str]:
         """What shows that some are not there."""

@@ -319,6 +319,9 @@ def test_a_document_without_an_id_among_others(details, read):
     rows[1]["doc"]["id"] = None
     with pytest.raises(InputError, match=r"parquet row 2: doc\.id is null, expected an id"):
         read(gsm8k(details, rows))
+    for row in rows:
+        row["doc"]["id"] = None
+    assert [item.split()[0] for _, _, item in read(gsm8k(details, rows))[0]] == ["0", "1", "2"]
 
 
 def test_two_columns_of_one_name(details, read):
