@@ -52,7 +52,9 @@ def distill(
     ] = None,
     selection: Annotated[
         str,
-        typer.Option(help="greedy, information, kmeans, kmedoids or random: how items are chosen."),
+        typer.Option(
+            help="greedy, information, kmeans, kmedoids, random or best-random: how items are chosen."
+        ),
     ] = "greedy",
     reconstruction: Annotated[
         str,

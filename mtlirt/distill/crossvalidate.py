@@ -56,9 +56,7 @@ def cross_validated(
         own, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
         listener(f"fold {fold + 1} of {folds.max() + 1}")
         ground = ground_of(some_models(responses, others), scores.iloc[others], work)
-        for count, chosen in zip(
-            counts, chosen_sets(ground.candidates, counts, work.options), strict=True
-        ):
+        for count, chosen in zip(counts, chosen_sets(ground, counts, work.options), strict=True):
             learned = learned_from(ground, chosen, work)
             answers = work.read_answers(learned.refit, some_models(responses, own))
             score[count][own] = learned.reconstruction.predict(answers)

@@ -148,7 +148,7 @@ def distill_by(
     items = chosen_count(left_out, known, options.rmse)
     listener(f"learning from all {len(train):,} training models, {items:,} items")
     ground = ground_of(training, known, work)
-    (chosen,) = chosen_sets(ground.candidates, [items], options)
+    (chosen,) = chosen_sets(ground, [items], options)
     final = learned_from(ground, chosen, work)
     intervals = Intervals.train(left_out[items].score, known.to_numpy(), left_out[items].answers)
     forms = parallel_forms(ground.candidates, chosen)

@@ -11,12 +11,14 @@ import pandas as pd
 
 from mtlirt.distill.answers import Answers
 from mtlirt.distill.candidates import Candidates, candidates_of
-from mtlirt.distill.options import DistillOptions
+from mtlirt.distill.judge import SumJudge
+from mtlirt.distill.options import BEST_RANDOM, DistillOptions
 from mtlirt.distill.read import domain_numbers, read_answers
 from mtlirt.distill.reconstruction.benchmarks import Benchmarks
 from mtlirt.distill.reconstruction.methods import METHODS
 from mtlirt.distill.reconstruction.reconstruction import Reconstruction
 from mtlirt.distill.screen import NEGATIVE, screened
+from mtlirt.distill.selection.chance import best_of
 from mtlirt.distill.selection.select import NESTED, select
 from mtlirt.engine.fit import fit
 from mtlirt.irt.curves import Items
@@ -26,6 +28,10 @@ from mtlirt.result import Fit
 
 if TYPE_CHECKING:
     from mtlirt.cluster.executor import Client
+
+
+TRIES = 1000
+"""Random choices that are judged."""
 
 
 @dataclass(frozen=True)
@@ -106,16 +112,20 @@ def ground_of(responses: Responses, scores: pd.DataFrame, work: Work) -> Ground:
 
 
 def chosen_sets(
-    candidates: Candidates, counts: Sequence[int], options: DistillOptions
+    ground: Ground, counts: Sequence[int], options: DistillOptions
 ) -> Iterator[pd.DataFrame]:
     """The items chosen for each of some numbers of items, ascending.
 
     A method that chooses one item after the other chooses once.
     """
-    ascending, name = sorted(counts), options.selection
+    ascending, name, candidates = sorted(counts), options.selection, ground.candidates
     if name in NESTED:
         most = select(name, candidates, ascending[-1], options.seed)
         yield from (most.iloc[:count] for count in ascending)
+    elif name == BEST_RANDOM:
+        judge = SumJudge(ground.responses, ground.scores)
+        for count in ascending:
+            yield best_of(candidates, count, judge, TRIES, options.seed)
     else:
         yield from (select(name, candidates, count, options.seed) for count in ascending)
 

@@ -6,9 +6,15 @@ from dataclasses import dataclass, field
 
 from mtlirt.distill.reconstruction.methods import METHODS
 from mtlirt.distill.screen import Screen
-from mtlirt.distill.selection.select import METHODS as SELECTIONS
+from mtlirt.distill.selection.select import METHODS as BY_CANDIDATES
 from mtlirt.distill.split import SplitBy
 from mtlirt.errors import InputError
+
+BEST_RANDOM = "best-random"
+"""The selection that judges many random ones by the responses of training models."""
+
+SELECTIONS = (*BY_CANDIDATES, BEST_RANDOM)
+"""Ways to choose items."""
 
 
 @dataclass(frozen=True)
