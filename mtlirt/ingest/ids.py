@@ -27,6 +27,11 @@ def show(text: str | None) -> str:
     return quoted if len(quoted) <= _SHOWN else f"{quoted[:_SHOWN]}... ({len(text)} characters)"
 
 
+def is_unicode(text: str) -> bool:
+    """Whether a text has no half of a surrogate pair, which nothing can write as UTF-8."""
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def show_some(texts: Sequence[str], most: int = 10) -> str:
     """The first of several ids, and how many more there are."""
     more = f" and {len(texts) - most} more" if len(texts) > most else ""

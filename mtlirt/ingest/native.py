@@ -17,11 +17,11 @@ from mtlirt.errors import InputError
 from mtlirt.ingest.aliases import MMLU_SUBJECTS, NO_ALIASES, Aliases, mmlu_subject
 from mtlirt.ingest.current import WhichRuns, current_runs
 from mtlirt.ingest.identity import ItemBook, OnContent, Repeated, check_pool
-from mtlirt.ingest.ids import show
+from mtlirt.ingest.ids import is_unicode, show
 from mtlirt.ingest.objects import encode_object_ids, object_values
 from mtlirt.ingest.reader import Batch, Rows
 from mtlirt.ingest.report import ItemId, RunCount
-from mtlirt.ingest.runs import Run, Samples
+from mtlirt.ingest.runs import QUALIFIERS, Run, Samples
 from mtlirt.ingest.stored import SOURCE, Before
 
 
@@ -79,7 +79,14 @@ class RunLedger:
         self._repeated = 0
 
     def add(self, run: Run) -> None:
-        """Take one run, its samples unread."""
+        """Take one run, its samples unread.
+
+        Raises
+        ------
+        InputError
+            If what its log says of it is no Unicode text.
+        """
+        _check_texts(run)
         aliases = self._rule.aliases
         self.runs.append(replace(run, model=aliases.model(run.model), task=aliases.task(run.task)))
 
@@ -170,8 +177,19 @@ class RunLedger:
         return Batch(pa.RecordBatch.from_pydict(columns), rows)
 
 
+def _check_texts(run: Run) -> None:
+    """Refuse texts that no report can hold."""
+    for field in ("model", "task", *QUALIFIERS, "partial"):
+        text = getattr(run, field)
+        if text is not None and not is_unicode(text):
+            raise InputError(
+                f"{run.source}: {field} is {show(text)}, not Unicode text "
+                "(half of a surrogate pair)"
+            )
+
+
 def _check_documents(run: Run, samples: Samples) -> None:
-    """Refuse documents without an id."""
+    """Refuse documents without an id, and hashes of their content that are no text."""
     if not all(map(str.strip, samples.documents)):
         number, blank = next(
             (number, document)
@@ -181,6 +199,12 @@ def _check_documents(run: Run, samples: Samples) -> None:
         raise InputError(
             f"{run.source} {samples.unit} {number}: document is {show(blank)}, expected an id"
         )
+    for number, content in zip(samples.numbers, samples.contents or (), strict=False):
+        if content is not None and not is_unicode(content):
+            raise InputError(
+                f"{run.source} {samples.unit} {number}: its content's hash is {show(content)}, "
+                "not Unicode text (half of a surrogate pair)"
+            )
 
 
 def _one_id(name: str, count: int, rows: Rows, field: str) -> pa.Array[Any]:

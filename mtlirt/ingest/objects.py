@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from mtlirt.errors import InputError
-from mtlirt.ingest.ids import encode_ids, show
+from mtlirt.ingest.ids import encode_ids, is_unicode, show
 from mtlirt.ingest.reader import Rows
 
 
@@ -62,13 +62,9 @@ def _text_column(texts: list[str | None], rows: Rows, field: str) -> pa.Array[An
         return pa.array(texts, pa.large_string())
     except UnicodeEncodeError:
         for position, text in enumerate(texts):
-            if text is not None and not text.isascii() and _has_surrogate(text):
+            if text is not None and not is_unicode(text):
                 raise InputError(
                     f"{rows.place(position)}: {field} is {show(text)}, not Unicode text "
                     "(half of a surrogate pair)"
                 ) from None
         raise
-
-
-def _has_surrogate(text: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in text)

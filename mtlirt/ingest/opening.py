@@ -15,6 +15,7 @@ import pyarrow as pa
 from upath import UPath
 
 from mtlirt.errors import InputError
+from mtlirt.ingest.ids import is_unicode, show
 from mtlirt.ingest.locations import Location, files_in, kind_at
 from mtlirt.ingest.remote import RemoteFile
 from mtlirt.ingest.web import HTTP
@@ -24,11 +25,20 @@ def candidates(source: Location) -> list[Location]:
     """The files that a source means: itself, or all of a folder and its folders, in order.
 
     Hidden files are passed over.
+
+    Raises
+    ------
+    InputError
+        If there is nothing, or a name is not UTF-8, which no report could hold.
     """
     kind = kind_at(source)
     if kind is None:
         raise InputError(f"{source}: no such file or folder")
-    return [source] if kind == "file" else files_in(source)
+    found = [source] if kind == "file" else files_in(source)
+    for path in found:
+        if not is_unicode(str(path)):
+            raise InputError(f"{show(str(path))}: its name is not UTF-8 text: rename it")
+    return found
 
 
 def first_file(folder: Location, names: Iterable[str]) -> Location | None:

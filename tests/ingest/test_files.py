@@ -1,5 +1,7 @@
 """Parquet files of every make: the cells, counts and error messages of a plain loop over rows."""
 
+import os
+import sys
 import tracemalloc
 from collections import Counter, defaultdict
 from itertools import pairwise
@@ -169,3 +171,14 @@ def test_memory_grows_by_a_few_bytes_a_record(tmp_path):
     (before, _), (after, arrow) = peak(300), peak(2300)
     assert (after - before) / 2_000_000 < 8  # 5 a record, 2 a cell
     assert arrow < 20_000_000  # all of it decoded would be 46 MB
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are Unicode")
+def test_a_name_that_is_no_text(tmp_path):
+    path = tmp_path / os.fsdecode(b"x\xff.csv")
+    path.write_text("model_id,item_id,correct\nm,a,1\n")
+    for source in (tmp_path, path):
+        with pytest.raises(
+            InputError, match=r"x\\udcff\.csv': its name is not UTF-8 text: rename it"
+        ):
+            ingest([source])

@@ -347,6 +347,19 @@ def test_broken_logs(put, read, write):
         read(bad)
 
 
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"status": "\ud800"}, r"partial is '\\ud800', not Unicode text"),
+        ({"task_version": "\udfff"}, r"version is '\\udfff', not Unicode text"),
+        ({"model": "m\ud800"}, r"model is 'm\\ud800', not Unicode text"),
+    ],
+)
+def test_halves_of_surrogate_pairs(put, read, facts, said):
+    with pytest.raises(InputError, match=rf"x.json: {said}"):
+        read(put(log([sample(0, "C"), sample(1, "I")], **facts)))
+
+
 def test_other_files_are_no_logs(read, put, write):
     put(log([sample(0, "C")]))
     others = {"results.json": '{"status": "success", "eval": "x"}', "y.eval": "text"}

@@ -298,6 +298,12 @@ def test_a_log_of_several_filters_that_was_cut_is_not_whole(log, read):
     assert report.runs[0].partial == "2 of 3 samples in the log"
 
 
+def test_a_hash_that_is_no_text(log, read):
+    path = log([line(0, "ab", acc=1), line(1, "\ud800", acc=0)])
+    with pytest.raises(InputError, match=r"line 2: its content's hash is '\\ud800', not Unicode"):
+        read(path)
+
+
 def test_deep_json_is_broken(log, read):
     path = log([line(0, acc=1), line(1, acc=0)])
     deep = path.read_text() + '{"doc_id": 2, "acc": 1, "zz": ' + "[" * 5000 + "]" * 5000 + "}\n"
