@@ -53,7 +53,8 @@ def distill(
     selection: Annotated[
         str,
         typer.Option(
-            help="greedy, information, kmeans, kmedoids, random or best-random: how items are chosen."
+            help="greedy, information, kmeans, kmedoids, random or best-random: how items are "
+            "chosen."
         ),
     ] = "greedy",
     reconstruction: Annotated[

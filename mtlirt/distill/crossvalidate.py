@@ -65,6 +65,22 @@ def cross_validated(
     return {count: LeftOut(score[count], Answers(*nothing, *traits[count])) for count in counts}
 
 
+def told_by_weaker(
+    responses: Responses,
+    scores: pd.DataFrame,
+    strongest: npt.NDArray[np.bool_],
+    count: int,
+    work: Work,
+) -> tuple[Float, Answers]:
+    """Predictions for the strongest models, and their answers, by what the others teach."""
+    others, own = np.flatnonzero(~strongest), np.flatnonzero(strongest)
+    ground = ground_of(some_models(responses, others), scores.iloc[others], work)
+    (chosen,) = chosen_sets(ground, [count], work.options)
+    learned = learned_from(ground, chosen, work)
+    answers = work.read_answers(learned.refit, some_models(responses, own))
+    return learned.reconstruction.predict(answers), answers
+
+
 def size_table(left_out: Mapping[int, LeftOut], scores: pd.DataFrame) -> pd.DataFrame:
     """Errors of every number of items: index (``items``, ``target``), columns of `accuracy`."""
     truth, targets = scores.to_numpy(), list(scores.columns)
@@ -83,15 +99,15 @@ def chosen_count(left_out: Mapping[int, LeftOut], scores: pd.DataFrame, rmse: fl
         difference of mean squared errors.
     """
     squares = {count: _squares(found.score, scores) for count, found in left_out.items()}
-    errors = {count: np.sqrt(np.nanmean(each, axis=0)).mean() for count, each in squares.items()}
+    errors = {count: np.sqrt(np.nanmean(part, axis=0)).mean() for count, part in squares.items()}
     best = min(errors, key=lambda count: (errors[count], count))
     for count in sorted(squares):
         if rmse is not None:
             enough = errors[count] <= rmse
         else:
-            worse = np.nanmean(squares[count] - squares[best], axis=1)
-            known = worse[~np.isnan(worse)]
-            enough = known.mean() <= known.std() / np.sqrt(len(known))
+            worse = squares[count] - squares[best]
+            each = np.nanmean(worse[~np.isnan(worse).all(axis=1)], axis=1)
+            enough = each.mean() <= each.std() / np.sqrt(len(each))
         if enough:
             return count
     return best

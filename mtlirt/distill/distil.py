@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from mtlirt.distill.crossvalidate import chosen_count, cross_validated, size_table
+from mtlirt.distill.crossvalidate import (
+    LeftOut,
+    chosen_count,
+    cross_validated,
+    size_table,
+    told_by_weaker,
+)
 from mtlirt.distill.distilled import Distilled
 from mtlirt.distill.factor import single_factor
 from mtlirt.distill.learn import Work, chosen_sets, ground_of, learned_from
@@ -29,6 +35,13 @@ if TYPE_CHECKING:
 
 LEAST_MODELS = 8
 """Models with a full form of all benchmarks: fewer cannot be divided."""
+
+STRONGEST = 0.1
+"""The share of training models on which errors beyond the others are measured; a model counts as
+stronger from where the upper half of them begins."""
+
+ENOUGH = 50
+"""Training models to measure that with."""
 
 FEW = 10
 """Fewer training models make what is learnt a matter of luck."""
@@ -150,7 +163,8 @@ def distill_by(
     ground = ground_of(training, known, work)
     (chosen,) = chosen_sets(ground, [items], options)
     final = learned_from(ground, chosen, work)
-    intervals = Intervals.train(left_out[items].score, known.to_numpy(), left_out[items].answers)
+    listener("errors on stronger models")
+    intervals = _intervals(left_out[items], training, known, groups, items, work)
     forms = parallel_forms(ground.candidates, chosen)
     listener(f"testing on {len(held):,} models")
     truth = scores.iloc[held].to_numpy()
@@ -178,6 +192,26 @@ def distill_by(
             "warnings": _warnings(len(train)),
         },
     )
+
+
+def _intervals(
+    left_out: LeftOut,
+    training: Responses,
+    known: pd.DataFrame,
+    groups: pd.Series[Any] | None,
+    items: int,
+    work: Work,
+) -> Intervals:
+    """Intervals from errors of cross-validation, and from those on the strongest models."""
+    truth = known.to_numpy()
+    usual = Intervals.train(left_out.score, truth, left_out.answers)
+    own = None if groups is None else groups.loc[known.index]
+    if len(known) < ENOUGH:
+        return usual
+    strongest = held_back(known, share=STRONGEST, by="strength", groups=own)
+    predicted, answers = told_by_weaker(training, known, strongest, items, work)
+    cut = float(np.nanquantile(left_out.score[:, -1], 1.0 - 0.5 * STRONGEST))
+    return usual.for_stronger(cut, predicted, truth[strongest], answers)
 
 
 def _column(responses: Responses, name: str | None) -> pd.Series[Any] | None:

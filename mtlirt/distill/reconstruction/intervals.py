@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -80,10 +80,42 @@ class Residuals(Stored):
 
     def quantiles(self, level: float) -> Float:
         """The ceil((n + 1) level)-th of n standardised ones, infinite beyond the last."""
-        count = (~np.isnan(self.standardised)).sum(axis=0)
-        place = np.ceil((count + 1) * level).astype(np.intp)
-        found = self.standardised[np.minimum(place, count) - 1, np.arange(len(count))]
-        return np.where(place > count, np.inf, found)
+        found, beyond = _quantiles(self.standardised, level)
+        return np.where(beyond, np.inf, found)
+
+
+@dataclass(frozen=True)
+class Stronger(Stored):
+    """Residuals of the strongest training models, told by what was learnt from the others alone.
+
+    Attributes
+    ----------
+    cut
+        The predicted grand mean beyond which a model counts as stronger, shape (1,).
+    standardised
+        Absolute ones in units of the spread of the others', rising, then nan, shape (models,
+        targets).
+    """
+
+    cut: Float
+    standardised: Float
+
+    @classmethod
+    def none(cls, targets: int) -> Stronger:
+        """No model counts as stronger."""
+        return cls(np.full(1, np.inf), np.empty((0, targets)))
+
+    def quantiles(self, predictions: Float, usual: Float, level: float) -> Float:
+        """The usual quantiles, or larger ones of stronger models, shape (models, targets)."""
+        if not len(self.standardised):
+            return np.broadcast_to(usual, predictions.shape)
+        found, _ = _quantiles(self.standardised, level)
+        larger = np.fmax(usual, found)
+        return np.where(self.among(predictions)[:, None], larger, usual)
+
+    def among(self, predictions: Float) -> npt.NDArray[np.bool_]:
+        """Which models count as stronger, shape (models,)."""
+        return np.asarray(predictions[:, -1] > self.cut)
 
 
 @dataclass(frozen=True)
@@ -94,10 +126,13 @@ class Intervals:
     ----------
     residuals, traits
         What training models had.
+    stronger
+        What those beyond most of them will have.
     """
 
     residuals: Residuals
     traits: TraitRange
+    stronger: Stronger
 
     @classmethod
     def train(cls, predictions: Float, scores: Float, answers: Answers) -> Intervals:
@@ -133,7 +168,25 @@ class Intervals:
                 f"at least {LEAST_MODELS}"
             )
         traits = TraitRange.of(answers, predictions[:, :-1], known[:, :-1])
-        return cls(Residuals.of(predictions, scores, traits.uncertainty(answers)), traits)
+        residuals = Residuals.of(predictions, scores, traits.uncertainty(answers))
+        return cls(residuals, traits, Stronger.none(scores.shape[1]))
+
+    def for_stronger(
+        self, cut: float, predictions: Float, scores: Float, answers: Answers
+    ) -> Intervals:
+        """Intervals that are as wide for stronger models as errors on such have been.
+
+        Parameters
+        ----------
+        cut
+            The predicted grand mean beyond which a model counts as stronger.
+        predictions, scores, answers
+            Of the strongest training models, by what was learnt from the others alone, which is
+            what will happen to models that are stronger than all of them.
+        """
+        spread = self.residuals.spread(predictions, self.traits.uncertainty(answers))
+        standardised = np.sort(np.abs(scores - predictions) / spread, axis=0)
+        return replace(self, stronger=Stronger(np.array([cut]), standardised))
 
     @property
     def minimum_difference(self) -> Float:
@@ -172,11 +225,13 @@ class Intervals:
           the variance of residuals grows as that of the trait;
         * where a prediction, or the trait behind it, is beyond those of training models: by how
           far, in units of the score, so that the score may have stayed where they end, or gone
-          twice as far.
+          twice as far;
+        * for a model that counts as stronger, if errors on the strongest training models were
+          larger, told by the others.
 
-        The latter are flagged, and so are those whose trait is less certain, for its place, than
-        that of any training model. What traits add to the interval of the grand mean is the mean of
-        what they add to those of the benchmarks; it is flagged if any trait is beyond.
+        The latter two are flagged, and so are those whose trait is less certain, for its place,
+        than that of any training model. What traits add to the interval of the grand mean is the
+        mean of what they add to those of the benchmarks; it is flagged if any trait is beyond.
         """
         if not 0.0 < level < 1.0:
             raise InputError(f"level {level}: expected a number between 0 and 1")
@@ -184,27 +239,52 @@ class Intervals:
         inside = np.clip(predictions, known.least, known.greatest)
         distance = _and_mean(self.traits.distance(answers))
         spread = known.spread(predictions, self.traits.uncertainty(answers))
-        reach = known.quantiles(level) * spread
+        reach = self.stronger.quantiles(predictions, known.quantiles(level), level) * spread
         reach += np.maximum(distance, np.abs(predictions - inside))
         beyond = self.traits.beyond(answers)
         beyond = np.column_stack([beyond, beyond.any(axis=1)]) | ~(predictions == inside)
+        beyond |= self.stronger.among(predictions)[:, None]
         lower = np.clip(predictions - reach, 0.0, 1.0)
         return PredictionIntervals(lower, np.clip(predictions + reach, 0.0, 1.0), beyond)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """All that is to be stored."""
-        traits = {f"trait_{name}": values for name, values in self.traits.arrays().items()}
-        return self.residuals.arrays() | traits
+        parts: dict[str, Stored] = {"trait": self.traits, "stronger": self.stronger}
+        named = {
+            f"{prefix}_{name}": values
+            for prefix, part in parts.items()
+            for name, values in part.arrays().items()
+        }
+        return self.residuals.arrays() | named
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
         """The intervals whose `arrays` these are."""
-        traits = {
-            name.removeprefix("trait_"): arrays[name]
-            for name in arrays
-            if name.startswith("trait_")
-        }
-        return cls(Residuals.from_arrays(arrays), TraitRange.from_arrays(traits))
+        return cls(
+            Residuals.from_arrays(arrays),
+            TraitRange.from_arrays(_named(arrays, "trait_")),
+            Stronger.from_arrays(_named(arrays, "stronger_")),
+        )
+
+
+def _named(arrays: Mapping[str, npt.NDArray[Any]], prefix: str) -> dict[str, npt.NDArray[Any]]:
+    """Those whose names begin so, without that."""
+    return {
+        name.removeprefix(prefix): values
+        for name, values in arrays.items()
+        if name.startswith(prefix)
+    }
+
+
+def _quantiles(standardised: Float, level: float) -> tuple[Float, npt.NDArray[np.bool_]]:
+    """The ceil((n + 1) level)-th of n rising values in each column, nan of none; the last at most.
+
+    Also whether that is beyond the last.
+    """
+    count = (~np.isnan(standardised)).sum(axis=0)
+    place = np.ceil((count + 1) * level).astype(np.intp)
+    last = np.maximum(np.minimum(place, count), 1) - 1
+    return standardised[last, np.arange(len(count))], place > count
 
 
 def _variances(predictions: Float, uncertainty: Float, knots: Float, coefficients: Float) -> Float:

@@ -151,9 +151,39 @@ def test_no_prediction_has_no_interval():
 
 
 def test_what_is_wrong_is_said():
-    predictions, scores, answers = simple(count=19)
-    with pytest.raises(InputError, match="target 0 has 19 honest residuals"):
+    predictions, scores, answers = simple(count=4)
+    with pytest.raises(InputError, match="target 0 has 4 honest residuals"):
         Intervals.train(predictions, scores, answers)
     intervals = Intervals.train(*simple())
     with pytest.raises(InputError, match="level 95: expected"):
         intervals.around(predictions, answers, 95)
+
+
+def test_stronger_models_have_intervals_as_wide_as_errors_on_such_were():
+    rng = np.random.default_rng(3)
+    predictions, scores, answers = simple(count=2000)
+    usual = Intervals.train(predictions, scores, answers)
+    strong = predictions[:, -1] > np.quantile(predictions[:, -1], 0.9)
+    wrong = scores[strong] + 3.0 * (scores - predictions)[strong] * rng.choice(
+        [-1, 1], (strong.sum(), 1)
+    )
+    cut = float(np.quantile(predictions[:, -1], 0.95))
+    wider = usual.for_stronger(cut, wrong, scores[strong], answers.of(strong))
+    before, after = (each.around(predictions, answers) for each in (usual, wider))
+    beyond = predictions[:, -1] > cut
+    np.testing.assert_array_equal(after.lower[~beyond], before.lower[~beyond])
+    np.testing.assert_array_equal(after.upper[~beyond], before.upper[~beyond])
+    ratio = ((after.upper - after.lower) / (before.upper - before.lower))[beyond]
+    assert 2.5 < ratio.mean() < 5.0
+    assert after.extrapolated[beyond].all()
+    assert after.extrapolated[~beyond].mean() == before.extrapolated[~beyond].mean()
+    again = Intervals.from_arrays(wider.arrays()).around(predictions, answers)
+    np.testing.assert_array_equal(again.upper, after.upper)
+
+
+def test_stronger_models_never_have_narrower_ones():
+    predictions, scores, answers = simple(count=300)
+    usual = Intervals.train(predictions, scores, answers)
+    right = usual.for_stronger(0.0, scores, scores, answers)
+    before, after = (each.around(predictions, answers) for each in (usual, right))
+    np.testing.assert_array_equal(after.upper, before.upper)
