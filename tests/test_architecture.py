@@ -23,7 +23,7 @@ MAY_KNOW = {
     "diagnostics": {"errors", "irt", "responses", "cluster", "result", "scores"},
     "snapshots": {"errors", "storage", "result"},
     "report": {"errors", "storage", "irt", "result", "scores", "snapshots"},
-    "distill": {"errors", "irt", "responses", "cluster", "engine", "result"},
+    "distill": {"errors", "irt", "responses", "cluster", "engine", "result", "scores"},
     "studies": {
         "errors",
         "storage",
