@@ -100,7 +100,7 @@ class AdaptiveTest:
         count = self._batch
         if self._max_items is not None:
             count = min(count, self._max_items - int(self._answered.sum()))
-        return [self._bank.index[number] for number in self._chosen(count)]
+        return [self._bank.ids[number] for number in self._chosen(count)]
 
     def answer(self, answers: Mapping[ItemId, int]) -> None:
         """Take in answers: (domain, item_id) -> 1 right, 0 wrong; also to items not asked for.
@@ -182,7 +182,7 @@ class AdaptiveTest:
         for t, part in enumerate(bank.parts):
             numbers = part.start + np.flatnonzero(candidates[part])
             gain = belief.reductions(t, numbers)
-            order = np.argsort(-gain, kind="stable")[:count]
+            order = _largest(gain, count)
             variance = belief.variance[t]
             best.append((numbers[order], gain[order] / (variance * (variance - gain[order]))))
         covariance = belief.covariance(self._target.overall)
@@ -206,3 +206,13 @@ class AdaptiveTest:
             covariance = covariance - weight * np.outer(column, column)
             used[t] += 1
         return chosen
+
+
+def _largest(values: npt.NDArray[np.float64], count: int) -> npt.NDArray[np.intp]:
+    """Where the so many largest values are, falling; of equals the first."""
+    if count < len(values):
+        least = np.partition(values, len(values) - count)[len(values) - count]
+        some = np.flatnonzero(values >= least)
+    else:
+        some = np.arange(len(values))
+    return some[np.argsort(-values[some], kind="stable")[:count]]

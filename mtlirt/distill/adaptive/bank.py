@@ -9,7 +9,6 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from mtlirt.engine.options import HIERARCHICAL
 from mtlirt.errors import InputError
@@ -33,12 +32,14 @@ class ItemBank:
 
     Attributes
     ----------
-    index
+    domains
+        Names of the domains.
+    ids
         (domain, item_id) of all items, those of each domain together.
     places
-        The same as a dict: the number of each item.
+        The number of each item.
     parts
-        The items of each domain, as a run of `index`.
+        The items of each domain, as a run of `ids`.
     items, covariance
         Parameters, and the covariances aa, ad, dd of slopes and intercepts, shape (items, 3).
     useful
@@ -57,7 +58,8 @@ class ItemBank:
         The prior on that scale.
     """
 
-    index: pd.MultiIndex
+    domains: list[str]
+    ids: list[ItemId]
     places: Mapping[ItemId, int]
     parts: list[slice]
     items: Items
@@ -92,8 +94,8 @@ class ItemBank:
                 "fit by 'marginal' to test others"
             )
         own, names = on_own_scale(fitted), fitted.domains.index
-        index, known = own.items.index, known_items(own.items)
-        counts = np.bincount(names.get_indexer(index.get_level_values("domain")))
+        ids, known = list(own.items.index), known_items(own.items)
+        counts = np.bincount(names.get_indexer(own.items.index.get_level_values("domain")))
         ends = np.cumsum([0, *counts]).tolist()
         parts = [slice(a, b) for a, b in itertools.pairwise(ends)]
         prior, told, scale = own.prior, fitted.prior, scale_of(fitted)
@@ -101,8 +103,9 @@ class ItemBank:
             prior = independent(len(names))
             told = Representation(scale.shift, prior.loadings, np.square(scale.scale))
         return cls(
-            index,
-            {one: k for k, one in enumerate(index)},
+            list(names),
+            ids,
+            {one: k for k, one in enumerate(ids)},
             parts,
             known.items,
             known.covariance,
@@ -117,11 +120,6 @@ class ItemBank:
             scale,
             told,
         )
-
-    @cached_property
-    def domains(self) -> list[str]:
-        """Names of the domains."""
-        return list(self.index.unique("domain"))
 
     @cached_property
     def domain_of(self) -> npt.NDArray[np.intp]:
