@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mtlirt.diagnostics.clones import deweight_clones
     from mtlirt.diagnostics.diagnose import diagnose
+    from mtlirt.distill.adaptive.adaptive_test import AdaptiveTest
     from mtlirt.engine.fit import fit, score
     from mtlirt.ingest.frames import from_tidy, from_wide
     from mtlirt.report.write import write_report
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "AdaptiveTest",
     "__version__",
     "better",
     "compare",
@@ -41,6 +43,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AdaptiveTest": "mtlirt.distill.adaptive.adaptive_test",
     "deweight_clones": "mtlirt.diagnostics.clones",
     "diagnose": "mtlirt.diagnostics.diagnose",
     "fit": "mtlirt.engine.fit",

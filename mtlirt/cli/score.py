@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from mtlirt.cli.board import board_records, print_board
-from mtlirt.cli.output import print_json
+from mtlirt.cli.output import TABLE_FORMATS, encoded, print_json
 from mtlirt.cli.stderr import warn
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-FORMATS = (".parquet", ".csv")
 
 
 def score(
@@ -50,7 +45,7 @@ def score(
     """Score models with the items of a snapshot."""
     from mtlirt.storage.outfile import check_free, write_file
 
-    check_free(out, FORMATS, overwrite)
+    check_free(out, TABLE_FORMATS, overwrite)
     from mtlirt.engine.fit import score as score_responses
     from mtlirt.responses.store import open_responses
     from mtlirt.scores.leaderboard import leaderboard
@@ -61,7 +56,7 @@ def score(
     root, manifest = open_version(snapshots, kind="snapshot")
     fitted = read_fit(root, manifest)
     scores = score_responses(fitted, open_responses(store), estimate=estimate)
-    write_file(out, _encoded(tidy_scores(scores), out.suffix), overwrite)
+    write_file(out, encoded(tidy_scores(scores), out.suffix), overwrite)
     info, empty = dict(scores.info), int(scores.models["overall"].isna().sum())
     if not info["settled"]:
         warn("the scores did not settle: domains that answer against each other; use with care")
@@ -82,15 +77,3 @@ def score(
         f"{info['items_not_asked']:,} of its items not asked"
     )
     print(f"wrote {out}")
-
-
-def _encoded(scores: pd.DataFrame, ending: str) -> bytes:
-    """A table as the bytes of a file."""
-    import pyarrow as pa
-    from pyarrow import csv, parquet
-
-    table = pa.Table.from_pandas(scores, preserve_index=False).replace_schema_metadata()
-    sink = pa.BufferOutputStream()
-    write = csv.write_csv if ending == ".csv" else parquet.write_table
-    write(table, sink)
-    return sink.getvalue().to_pybytes()

@@ -147,4 +147,4 @@ def posterior_nodes(
     theta = (first + places) * step
     gap = curve[places] - 0.5 * (theta - cavity_mean) ** 2 / cavity_variance
     density = np.exp(gap - gap.max())
-    return theta, density / density.sum()
+    return np.asarray(theta), np.asarray(density / density.sum())

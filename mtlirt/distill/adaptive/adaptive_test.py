@@ -35,7 +35,8 @@ class AdaptiveTest:
     Parameters
     ----------
     fit
-        By estimator `marginal` or `separate`: from `mtlirt.fit` or `mtlirt.load`.
+        By estimator `marginal` or `separate`: from `mtlirt.fit` or `mtlirt.load`. Several tests may
+        share an `ItemBank` made of it, whose own `borrow` counts.
     target
         "domains": the mean over domains of the trait's variance; "overall": the variance of the
         mean of the traits; or the name of a domain. Flat domains are no part of "domains".
@@ -80,8 +81,8 @@ class AdaptiveTest:
                 raise InputError(f"{name} {count}: expected a whole number from 1 up")
         self._bank = bank = fit if isinstance(fit, ItemBank) else ItemBank.of(fit, borrow)
         self._belief = Belief(bank)
-        self._target = Target.of(bank, target, standard_error, borrow)
-        self._max_items, self._batch, self._borrow = max_items, batch, borrow
+        self._target = Target.of(bank, target, standard_error)
+        self._max_items, self._batch = max_items, batch
         self._open = bank.useful.copy()
         if items is not None:
             asked = np.zeros(len(self._open), bool)

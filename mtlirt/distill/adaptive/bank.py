@@ -48,6 +48,8 @@ class ItemBank:
         A trait grid for each domain, fine enough for answers to all of its items.
     prior
         The normal prior that ties the traits.
+    borrow
+        Whether domains tell of each other.
     alone
         Domains whose traits borrow nothing once one of their items is answered, and lend nothing.
     flat
@@ -67,6 +69,7 @@ class ItemBank:
     useful: Flags
     grids: list[Grid]
     prior: Representation
+    borrow: bool
     alone: Flags
     flat: Flags
     scale: Link
@@ -115,6 +118,7 @@ class ItemBank:
                 for part, least in zip(parts, prior.uniqueness, strict=True)
             ],
             prior,
+            borrow,
             (own.domains["pooling"] == "own").to_numpy() & borrow,
             own.domains["flat"].to_numpy(dtype=bool),
             scale,
@@ -124,7 +128,9 @@ class ItemBank:
     @cached_property
     def domain_of(self) -> npt.NDArray[np.intp]:
         """The number of each item's domain, shape (items,)."""
-        return np.repeat(np.arange(len(self.parts)), [part.stop - part.start for part in self.parts])
+        return np.repeat(
+            np.arange(len(self.parts)), [part.stop - part.start for part in self.parts]
+        )
 
 
 def _grid(items: Items, least_variance: float) -> Grid:

@@ -79,8 +79,8 @@ class Belief:
         for number, right in answers:
             t = int(domain_of[number])
             grid, curve = self.bank.grids[t], self._curve_of(t)
-            one = (part[number] for part in self.bank.items)
-            add_answer(*one, right, grid.first, grid.step, curve)
+            slope, intercept, guessing = (float(part[number]) for part in self.bank.items)
+            add_answer(slope, intercept, guessing, right, grid.first, grid.step, curve)
             self.given[t].append(number)
         self._settle()
 
@@ -90,7 +90,7 @@ class Belief:
         As the reduction of the trait's variance, its own scale; see `expected_reductions`.
         """
         grid = self.bank.grids[t]
-        nodes = posterior_nodes(
+        theta, density = posterior_nodes(
             self._curve_of(t),
             grid.first,
             grid.step,
@@ -99,7 +99,8 @@ class Belief:
             self.mean[t],
             self.variance[t],
         )
-        return expected_reductions(*(part[numbers] for part in self.bank.items), *nodes)
+        slope, intercept, guessing = (part[numbers] for part in self.bank.items)
+        return expected_reductions(slope, intercept, guessing, theta, density)
 
     def covariance(self, everywhere: bool) -> Float:
         """Of all traits given all sites, shape (domains, domains), on the fit's own scale.
@@ -113,7 +114,7 @@ class Belief:
         prior, apart = self.bank.prior.covariance, self.bank.alone
         if apart.any() and not everywhere:
             prior = np.where(apart[:, None] | apart, np.eye(len(apart)), prior)
-        return np.linalg.solve(np.eye(len(prior)) + prior * self.precision, prior)
+        return np.asarray(np.linalg.solve(np.eye(len(prior)) + prior * self.precision, prior))
 
     def told(self) -> Told:
         """The scores of the answers so far. Cost: some 0.2 ms for each domain taken."""

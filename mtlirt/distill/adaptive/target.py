@@ -38,7 +38,7 @@ class Target:
     standard_error: float
 
     @classmethod
-    def of(cls, bank: ItemBank, name: str, standard_error: float, borrow: bool) -> Target:
+    def of(cls, bank: ItemBank, name: str, standard_error: float) -> Target:
         """The target of a name.
 
         Raises
@@ -63,7 +63,7 @@ class Target:
             directions = scale[None] / len(domains)
         else:
             directions = np.diag(scale)[members] / np.sqrt(members.sum())
-        return cls(directions, members, name == "domains" and not borrow, standard_error)
+        return cls(directions, members, name == "domains" and not bank.borrow, standard_error)
 
     @property
     def overall(self) -> bool:
@@ -75,25 +75,23 @@ class Target:
 
         Items' uncertainty counts. It only adds to standard errors, so it is looked at last.
         """
-        known = np.sqrt(belief.variance) * np.abs(belief.bank.scale.scale)
-        everywhere = np.ones(len(known), bool)
+        everywhere = np.ones(len(self.members), bool)
         if self.overall:
             spread = self.directions @ belief.covariance(True) @ self.directions.T
-            met = spread[0, 0] <= self.standard_error**2
-            if met:
-                met = belief.told().overall_sd <= self.standard_error
-            return everywhere & ~np.bool_(met)
-        if self.each:
-            left = self.members & (known > self.standard_error)
-            if not left[self.members].all():
-                told = belief.told().sd
-                left = self.members & (told > self.standard_error)
-            return left
-        if known[self.members].mean() > self.standard_error:
+            met = bool(spread[0, 0] <= self.standard_error**2)
+            return everywhere & (not met or belief.told().overall_sd > self.standard_error)
+        sd = np.sqrt(belief.variance) * np.abs(belief.bank.scale.scale)
+        if self._left(sd).all():
             return everywhere
-        told = belief.told().sd
-        told = np.where(belief.bank.alone & ~belief.taken, known, told)
-        return everywhere & (told[self.members].mean() > self.standard_error)
+        borrowed = belief.bank.alone & ~belief.taken
+        return self._left(np.where(borrowed, sd, belief.told().sd))
+
+    def _left(self, sd: Float) -> Flags:
+        """Domains that are not done where the traits have such standard errors."""
+        if self.each:
+            return np.asarray(self.members & (sd > self.standard_error))
+        mean = float(sd[self.members].mean())
+        return np.full(len(sd), mean > self.standard_error)
 
     def sensitivity(self, covariance: Float) -> Float:
         """By how much less the error is for each unit of precision of a trait: (domains,)."""
