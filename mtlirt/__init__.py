@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mtlirt.diagnostics.clones import deweight_clones
     from mtlirt.diagnostics.diagnose import diagnose
+    from mtlirt.distill.adaptive.adaptive_test import AdaptiveTest
     from mtlirt.distill.distil import distill_benchmarks
     from mtlirt.distill.predict import reconstruct
     from mtlirt.distill.stored import load_distilled, publish_distilled
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "AdaptiveTest",
     "__version__",
     "better",
     "compare",
@@ -48,6 +50,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AdaptiveTest": "mtlirt.distill.adaptive.adaptive_test",
     "deweight_clones": "mtlirt.diagnostics.clones",
     "diagnose": "mtlirt.diagnostics.diagnose",
     "distill_benchmarks": "mtlirt.distill.distil",

@@ -31,6 +31,7 @@ MAY_KNOW = {
         "cluster",
         "engine",
         "result",
+        "scores",
         "snapshots",
     },
     "studies": {

@@ -9,6 +9,7 @@ import pytest
 import mtlirt
 
 NAMES = {
+    "AdaptiveTest",
     "better",
     "compare",
     "deweight_clones",
@@ -31,7 +32,7 @@ NAMES = {
 }
 
 
-def test_the_names_are_functions_with_docstrings():
+def test_the_names_are_callable_and_have_docstrings():
     assert set(mtlirt.__all__) == NAMES | {"__version__"}
     for name in NAMES:
         public = getattr(mtlirt, name)

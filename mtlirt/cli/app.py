@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from mtlirt.cli.adaptive import adaptive
 from mtlirt.cli.diagnose import diagnose
 from mtlirt.cli.distill import distill
 from mtlirt.cli.fit import fit
@@ -52,6 +53,7 @@ app.command()(simulate)
 app.command()(ingest)
 app.command()(fit)
 app.command()(score)
+app.command()(adaptive)
 app.command()(leaderboard)
 app.command()(report)
 app.command()(diagnose)

@@ -5,7 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TABLE_FORMATS = (".parquet", ".csv")
+"""What the name of a file that holds a table may end in."""
 
 
 def print_json(content: Any) -> None:
@@ -39,6 +45,18 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
             for cell, width, right in zip(row, widths, numeric, strict=True)
         ]
         print("  ".join(aligned).rstrip())
+
+
+def encoded(table: pd.DataFrame, ending: str) -> bytes:
+    """A table as the bytes of a file with such an ending, one of `TABLE_FORMATS`."""
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
+    content = pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata()
+    sink = pa.BufferOutputStream()
+    write = csv.write_csv if ending == ".csv" else parquet.write_table
+    write(content, sink)
+    return sink.getvalue().to_pybytes()
 
 
 def _draw(columns: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool]) -> None:

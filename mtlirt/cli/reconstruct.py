@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from mtlirt.cli.output import print_json, print_table
+from mtlirt.cli.output import TABLE_FORMATS, encoded, print_json, print_table
 from mtlirt.cli.stderr import warn
-from mtlirt.cli.tables import FORMATS, encoded
 
 
 def reconstruct(
@@ -43,7 +42,7 @@ def reconstruct(
     """Tell models' full scores from their answers to a distilled benchmark."""
     from mtlirt.storage.outfile import check_free, write_file
 
-    check_free(out, FORMATS, overwrite)
+    check_free(out, TABLE_FORMATS, overwrite)
     from mtlirt.distill.predict import reconstruct as tell
     from mtlirt.distill.reconstruction.benchmarks import GRAND_MEAN
     from mtlirt.distill.stored import read_distilled

@@ -8,9 +8,8 @@ from typing import Annotated, Literal
 import typer
 
 from mtlirt.cli.board import board_records, print_board
-from mtlirt.cli.output import print_json
+from mtlirt.cli.output import TABLE_FORMATS, encoded, print_json
 from mtlirt.cli.stderr import warn
-from mtlirt.cli.tables import FORMATS, encoded
 
 
 def score(
@@ -46,7 +45,7 @@ def score(
     """Score models with the items of a snapshot."""
     from mtlirt.storage.outfile import check_free, write_file
 
-    check_free(out, FORMATS, overwrite)
+    check_free(out, TABLE_FORMATS, overwrite)
     from mtlirt.engine.fit import score as score_responses
     from mtlirt.responses.store import open_responses
     from mtlirt.scores.leaderboard import leaderboard

@@ -1,0 +1,1 @@
+"""Tests that choose each next item by what a model's answers have told so far."""
