@@ -29,6 +29,7 @@ def main(
     splits: Annotated[int, typer.Option(min=1, help="Random splits of models.")] = 1,
     test_share: Annotated[float, typer.Option(help="Share of models kept for the test.")] = 0.1,
     seed: Annotated[int, typer.Option(min=0, help="Equal seeds give equal draws.")] = 0,
+    folds: Annotated[int, typer.Option(help="Of cross-validation, for intervals.")] = 5,
     floors: Annotated[
         str | None,
         typer.Option(
@@ -57,15 +58,13 @@ def main(
     from mtlirt.studies.sparse_figures import sparse_figures
 
     counts = whole_numbers("items", items)
-    options = SparseOptions(counts, splits, test_share, seed, _floors(floors))
+    options = SparseOptions(counts, splits, test_share, seed, folds, _floors(floors))
     responses = open_responses(store)
     cluster = ClusterOptions(None, workers, threads)
     with new_folder(out), stages() as listener, open_client(cluster) as client:
         local = threads if client is None else None
         results = sparse_study(responses, options, client, local, listener)
-        intervals = coverage_of_splits(
-            responses, max(counts), splits, test_share, seed, client, local, listener
-        )
+        intervals = coverage_of_splits(responses, options, client, local, listener)
     table = sparse_table(results, list(results["target"].unique()))
     results.to_parquet(out / "results.parquet", index=False)
     intervals.to_parquet(out / "intervals.parquet", index=False)

@@ -78,6 +78,8 @@ class SparseOptions:
         Of models kept for the test.
     seed
         Of splits and draws.
+    folds
+        Of the cross-validation that intervals come from.
     floors
         P(right) of a model that knows nothing, by domain: scores are told once more by a fit that
         knows these.
@@ -87,10 +89,11 @@ class SparseOptions:
     splits: int = 1
     share: float = 0.1
     seed: int = 0
+    folds: int = 5
     floors: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
-        DistillOptions(self.counts, seed=self.seed)
+        DistillOptions(self.counts, seed=self.seed, folds=self.folds)
         if self.splits < 1:
             raise InputError(f"splits {self.splits}: expected 1 or more")
 
@@ -234,15 +237,12 @@ def with_floors(responses: Responses, floors: Mapping[str, float]) -> Responses:
 
 def coverage_of_splits(
     responses: Responses,
-    count: int,
-    splits: int,
-    share: float,
-    seed: int,
+    options: SparseOptions,
     client: Client | None,
     threads: int | None,
     listener: Callable[[str], None],
 ) -> pd.DataFrame:
-    """What prediction intervals hold on test models of all strengths, and on the strongest.
+    """What intervals from the most items hold, on test models of all strengths and the strongest.
 
     Returns
     -------
@@ -251,12 +251,18 @@ def coverage_of_splits(
         `mtlirt.distill.measure.with_intervals`.
     """
     found = []
-    kinds: tuple[tuple[SplitBy, int], ...] = ("score", splits), ("strength", 1)
+    kinds: tuple[tuple[SplitBy, int], ...] = ("score", options.splits), ("strength", 1)
     for by, times in kinds:
         for split in range(times):
             listener(f"intervals, split by {by}, {split + 1} of {times}")
-            options = DistillOptions((count,), share=share, split=by, seed=seed + split)
-            distilled = distill_by(responses, options, client, threads)
+            asked = DistillOptions(
+                (max(options.counts),),
+                share=options.share,
+                split=by,
+                seed=options.seed + split,
+                folds=options.folds,
+            )
+            distilled = distill_by(responses, asked, client, threads)
             found.append(distilled.test.reset_index().assign(split=split, by=by))
     return pd.concat(found, ignore_index=True)
 

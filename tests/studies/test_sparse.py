@@ -92,9 +92,20 @@ def test_floors_are_those_of_domains(responses):
         with_floors(responses, {"c": 0.25})
 
 
-def test_the_program(tmp_path, responses, capsys):
+def test_the_program(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("mtlirt.studies.sparse.OTHERS", {"random": OTHERS["random"]})
     simulate(DESIGN, seed=2).write(tmp_path / "store")
-    arguments = [str(tmp_path / "store"), "--items", "12", "--test-share", ".25", "--threads", "1"]
+    arguments = [
+        str(tmp_path / "store"),
+        "--items",
+        "12",
+        "--test-share",
+        ".25",
+        "--threads",
+        "1",
+        "--folds",
+        "2",
+    ]
     assert program().run([*arguments, "--out", str(tmp_path / "out")]) == 0
     shown = capsys.readouterr().out
     assert (tmp_path / "out" / "table.md").read_text() in shown
