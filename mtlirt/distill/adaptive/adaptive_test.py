@@ -191,16 +191,14 @@ class AdaptiveTest:
         chosen: list[int] = []
         while len(chosen) < count:
             told = self._target.sensitivity(covariance)
-            precision = np.array(
-                [
-                    gained[k] if k < len(gained) else -1.0
-                    for k, (_, gained) in zip(used, best, strict=True)
-                ]
-            )
-            if (precision < 0.0).all():
+            left = np.array([k < len(gained) for k, (_, gained) in zip(used, best, strict=True)])
+            if not left.any():
                 break
+            precision = np.zeros(len(best))
+            for t in np.flatnonzero(left):
+                precision[t] = best[t][1][used[t]]
             lessened = told * precision / (1.0 + precision * np.diag(covariance))
-            t = int(np.argmax(np.where(precision < 0.0, -np.inf, lessened)))
+            t = int(np.argmax(np.where(left, lessened, -1.0)))
             chosen.append(int(best[t][0][used[t]]))
             column = covariance[:, t]
             weight = precision[t] / (1.0 + precision[t] * column[t])
