@@ -177,33 +177,25 @@ class AdaptiveTest:
         An item's expected reduction g of its trait's variance v stands for the precision
         g / (v (v - g)), by which the joint posterior of all traits is expected to sharpen.
         """
-        bank, belief = self._bank, self._belief
-        candidates = self._candidates()
-        best: list[tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]] = []
+        bank, belief, candidates = self._bank, self._belief, self._candidates()
+        left: list[list[tuple[float, int]]] = []
         for t, part in enumerate(bank.parts):
             numbers = part.start + np.flatnonzero(candidates[part])
-            gain = belief.reductions(t, numbers)
-            order = _largest(gain, count)
-            variance = belief.variance[t]
-            best.append((numbers[order], gain[order] / (variance * (variance - gain[order]))))
+            gain, variance = belief.reductions(t, numbers), belief.variance[t]
+            first = _largest(gain, count)
+            precision = gain[first] / (variance * (variance - gain[first]))
+            left.append(list(zip(precision.tolist(), numbers[first].tolist(), strict=True))[::-1])
         covariance = belief.covariance(self._target.overall)
-        used = np.zeros(len(best), int)
         chosen: list[int] = []
-        while len(chosen) < count:
-            told = self._target.sensitivity(covariance)
-            left = np.array([k < len(gained) for k, (_, gained) in zip(used, best, strict=True)])
-            if not left.any():
-                break
-            precision = np.zeros(len(best))
-            for t in np.flatnonzero(left):
-                precision[t] = best[t][1][used[t]]
-            lessened = told * precision / (1.0 + precision * np.diag(covariance))
-            t = int(np.argmax(np.where(left, lessened, -1.0)))
-            chosen.append(int(best[t][0][used[t]]))
-            column = covariance[:, t]
-            weight = precision[t] / (1.0 + precision[t] * column[t])
-            covariance = covariance - weight * np.outer(column, column)
-            used[t] += 1
+        while len(chosen) < count and any(left):
+            there = np.array([bool(some) for some in left])
+            precision = np.array([some[-1][0] if some else 0.0 for some in left])
+            weight = precision / (1.0 + precision * np.diag(covariance))
+            lessened = weight * self._target.sensitivity(covariance)
+            best = int(np.argmax(np.where(there, lessened, -1.0)))
+            chosen.append(left[best].pop()[1])
+            column = covariance[:, best]
+            covariance = covariance - weight[best] * np.outer(column, column)
         return chosen
 
 
