@@ -258,8 +258,8 @@ def test_wrong_answers_are_refused_and_nothing_taken_in(board, answers, said):
         ({"target": "maths"}, "target 'maths' is not one of domains, overall, arc, gsm8k"),
         ({"standard_error": 0}, "standard_error 0: expected a number above 0"),
         ({"standard_error": np.nan}, "standard_error nan: expected"),
-        ({"batch": 0}, "batch 0: expected a whole number from 1 up"),
-        ({"max_items": 2.5}, "max_items 2.5: expected a whole number from 1 up"),
+        ({"batch": 0}, "batch 0 is not a whole number from 1 up"),
+        ({"max_items": 2.5}, "max_items 2.5 is not a whole number from 1 up"),
         ({"items": [("arc", "none")]}, r"item \('arc', 'none'\) is not among the 890 known ones"),
     ],
 )

@@ -12,6 +12,7 @@ import pandas as pd
 from mtlirt.distill.adaptive.bank import ItemBank, ItemId
 from mtlirt.distill.adaptive.belief import Belief
 from mtlirt.distill.adaptive.target import Target
+from mtlirt.engine.options import whole_number
 from mtlirt.errors import InputError
 from mtlirt.result import Fit, check_named
 
@@ -61,7 +62,8 @@ class AdaptiveTest:
     Notes
     -----
     The same answers give the same next items: nothing is random, and of equals the first in the
-    fit's table is asked. A step costs items x 17 exponentials: 2 ms for 22,550 items.
+    fit's table is asked. A step costs items x 17 exponentials, and messages between
+    domains until they settle: 4 ms for 22,550 items in 6 domains.
     """
 
     def __init__(
@@ -76,9 +78,8 @@ class AdaptiveTest:
     ) -> None:
         if not 0.0 < standard_error < np.inf:
             raise InputError(f"standard_error {standard_error}: expected a number above 0")
-        for name, count in (("max_items", max_items), ("batch", batch)):
-            if count is not None and (count != int(count) or count < 1):
-                raise InputError(f"{name} {count}: expected a whole number from 1 up")
+        whole_number("max_items", max_items)
+        whole_number("batch", batch)
         self._bank = bank = fit if isinstance(fit, ItemBank) else ItemBank.of(fit, borrow)
         self._belief = Belief(bank)
         self._target = Target.of(bank, target, standard_error)
@@ -174,17 +175,16 @@ class AdaptiveTest:
     def _chosen(self, count: int) -> list[int]:
         """Numbers of the next items: each the best once those before it are answered.
 
-        An item's expected reduction g of its trait's variance v stands for the precision
-        g / (v (v - g)), by which the joint posterior of all traits is expected to sharpen.
+        By the precision that its answer is expected to add to its trait, the joint posterior of
+        all traits sharpens, and the target with it.
         """
         bank, belief, candidates = self._bank, self._belief, self._candidates()
         left: list[list[tuple[float, int]]] = []
         for t, part in enumerate(bank.parts):
             numbers = part.start + np.flatnonzero(candidates[part])
-            gain, variance = belief.reductions(t, numbers), belief.variance[t]
-            first = _largest(gain, count)
-            precision = gain[first] / (variance * (variance - gain[first]))
-            left.append(list(zip(precision.tolist(), numbers[first].tolist(), strict=True))[::-1])
+            precision = belief.expected_precision(t, numbers)
+            first = _largest(precision, count)[::-1]
+            left.append(list(zip(precision[first].tolist(), numbers[first].tolist(), strict=True)))
         covariance = belief.covariance(self._target.overall)
         chosen: list[int] = []
         while len(chosen) < count and any(left):
