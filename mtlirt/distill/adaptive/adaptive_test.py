@@ -12,6 +12,7 @@ import pandas as pd
 from mtlirt.distill.adaptive.bank import ItemBank, ItemId
 from mtlirt.distill.adaptive.belief import Belief
 from mtlirt.distill.adaptive.target import Target
+from mtlirt.engine.options import whole_number
 from mtlirt.errors import InputError
 from mtlirt.result import Fit, check_named
 
@@ -61,7 +62,8 @@ class AdaptiveTest:
     Notes
     -----
     The same answers give the same next items: nothing is random, and of equals the first in the
-    fit's table is asked. A step costs items x 17 exponentials: 2 ms for 22,550 items.
+    fit's table is asked. A step costs items x 17 exponentials, and messages between
+    domains until they settle: 4 ms for 22,550 items in 6 domains.
     """
 
     def __init__(
@@ -76,9 +78,8 @@ class AdaptiveTest:
     ) -> None:
         if not 0.0 < standard_error < np.inf:
             raise InputError(f"standard_error {standard_error}: expected a number above 0")
-        for name, count in (("max_items", max_items), ("batch", batch)):
-            if count is not None and (count != int(count) or count < 1):
-                raise InputError(f"{name} {count}: expected a whole number from 1 up")
+        whole_number("max_items", max_items)
+        whole_number("batch", batch)
         self._bank = bank = fit if isinstance(fit, ItemBank) else ItemBank.of(fit, borrow)
         self._belief = Belief(bank)
         self._target = Target.of(bank, target, standard_error)
@@ -174,38 +175,27 @@ class AdaptiveTest:
     def _chosen(self, count: int) -> list[int]:
         """Numbers of the next items: each the best once those before it are answered.
 
-        An item's expected reduction g of its trait's variance v stands for the precision
-        g / (v (v - g)), by which the joint posterior of all traits is expected to sharpen.
+        By the precision that its answer is expected to add to its trait, the joint posterior of
+        all traits sharpens, and the target with it.
         """
-        bank, belief = self._bank, self._belief
-        candidates = self._candidates()
-        best: list[tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]] = []
+        bank, belief, candidates = self._bank, self._belief, self._candidates()
+        left: list[list[tuple[float, int]]] = []
         for t, part in enumerate(bank.parts):
             numbers = part.start + np.flatnonzero(candidates[part])
-            gain = belief.reductions(t, numbers)
-            order = _largest(gain, count)
-            variance = belief.variance[t]
-            best.append((numbers[order], gain[order] / (variance * (variance - gain[order]))))
+            precision = belief.expected_precision(t, numbers)
+            first = _largest(precision, count)[::-1]
+            left.append(list(zip(precision[first].tolist(), numbers[first].tolist(), strict=True)))
         covariance = belief.covariance(self._target.overall)
-        used = np.zeros(len(best), int)
         chosen: list[int] = []
-        while len(chosen) < count:
-            told = self._target.sensitivity(covariance)
-            precision = np.array(
-                [
-                    gained[k] if k < len(gained) else -1.0
-                    for k, (_, gained) in zip(used, best, strict=True)
-                ]
-            )
-            if (precision < 0.0).all():
-                break
-            lessened = told * precision / (1.0 + precision * np.diag(covariance))
-            t = int(np.argmax(np.where(precision < 0.0, -np.inf, lessened)))
-            chosen.append(int(best[t][0][used[t]]))
-            column = covariance[:, t]
-            weight = precision[t] / (1.0 + precision[t] * column[t])
-            covariance = covariance - weight * np.outer(column, column)
-            used[t] += 1
+        while len(chosen) < count and any(left):
+            there = np.array([bool(some) for some in left])
+            precision = np.array([some[-1][0] if some else 0.0 for some in left])
+            weight = precision / (1.0 + precision * np.diag(covariance))
+            lessened = weight * self._target.sensitivity(covariance)
+            best = int(np.argmax(np.where(there, lessened, -1.0)))
+            chosen.append(left[best].pop()[1])
+            column = covariance[:, best]
+            covariance = covariance - weight[best] * np.outer(column, column)
         return chosen
 
 

@@ -84,10 +84,11 @@ class Belief:
             self.given[t].append(number)
         self._settle()
 
-    def reductions(self, t: int, numbers: npt.NDArray[np.intp]) -> Float:
-        """What an answer to each of some items of a domain is expected to tell of its trait.
+    def expected_precision(self, t: int, numbers: npt.NDArray[np.intp]) -> Float:
+        """The precision that an answer to each of some items is expected to add to their trait.
 
-        As the reduction of the trait's variance, its own scale; see `expected_reductions`.
+        As 1 / (v - g) - 1 / v, where g is the `expected_reductions` of the trait's variance v; on
+        the fit's own scale, shape of `numbers`.
         """
         grid = self.bank.grids[t]
         theta, density = posterior_nodes(
@@ -100,7 +101,9 @@ class Belief:
             self.variance[t],
         )
         slope, intercept, guessing = (part[numbers] for part in self.bank.items)
-        return expected_reductions(slope, intercept, guessing, theta, density)
+        gain = expected_reductions(slope, intercept, guessing, theta, density)
+        variance = density @ np.square(theta - density @ theta)
+        return np.asarray(1.0 / (variance - gain) - 1.0 / variance)
 
     def covariance(self, everywhere: bool) -> Float:
         """Of all traits given all sites, shape (domains, domains), on the fit's own scale.

@@ -92,6 +92,11 @@ def replay(
     bank = ItemBank.of(fit, borrow)
     options: dict[str, Any] = {"standard_error": standard_error, "max_items": max_items}
     AdaptiveTest(bank, target, **options)  # refuse options before reading anything
+    for name, part in responses.domains.items():
+        if part.trials is not None:
+            raise InputError(
+                f"domain {name!r} has several attempts an item; a replay needs single answers"
+            )
     full = score(fit, responses)
     models, traits = [], []
     for row in _rows(bank, responses):
@@ -111,11 +116,6 @@ def _rows(bank: ItemBank, responses: Responses) -> Iterator[Cells]:
     places = np.array([bank.places.get(one, -1) for one in responses.items.index])
     splits = np.cumsum([part.array.shape[1] for part in responses.domains.values()])[:-1]
     of_domain = dict(zip(responses.domains, np.split(places, splits), strict=True))
-    for name, part in responses.domains.items():
-        if part.trials is not None:
-            raise InputError(
-                f"domain {name!r} has several attempts an item; a replay needs single answers"
-            )
     models = len(responses.models)
     for begin in range(0, models, STRIP):
         some = some_models(responses, np.arange(begin, min(begin + STRIP, models)))
