@@ -203,7 +203,8 @@ def test_items_that_tell_nothing_are_never_asked_but_answers_to_them_taken(board
     test = mtlirt.AdaptiveTest(fit, "arc", 0.01, items=[one for one in key if one[0] == "arc"])
     test.answer({first: 1})
     np.testing.assert_allclose(test.scores["sd"], 1.0)
-    assert len(run(test, key)) == 99
+    arc = fit.items.index.get_level_values("domain") == "arc"
+    assert 90 < len(run(test, key)) == (ItemBank.of(fit).useful & arc).sum() < 100
     test = mtlirt.AdaptiveTest(fit, "arc", 0.01, items=[first])
     assert test.reason == "items used up"
 

@@ -92,7 +92,7 @@ def test_models_are_asked_what_they_answered_alone(board):
     assert found.models["reason"].tolist() == ["items used up"] * 3
     asked = found.traits["items"].to_numpy().reshape(3, 6)
     assert asked[0, 0] == asked[0, 3] == 0
-    assert found.models["rmse"].iloc[:2].max() < 1e-6  # all that is useful was asked
+    assert found.models["rmse"].iloc[:2].max() < 1e-4  # all that is useful was asked
     assert found.models.iloc[2][["rmse", "full_overall"]].isna().all()
     assert found.models["overall_sd"].iloc[2] > 0.8
     table = found.table()
