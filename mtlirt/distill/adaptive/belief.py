@@ -151,7 +151,7 @@ class Belief:
         mean, variance = np.empty((2, len(taken)))
         site, log_normaliser = np.empty((3, len(taken))), np.zeros(len(taken))
         for sweep in range(MAX_SWEEPS):
-            before, cavity = self._cavity, self._cavity
+            cavity = self._cavity
             place = self._start, self._first, self._step
             curve_moments(self._curve, *place, *cavity, SCORING.depth, mean, variance)
             gaussian_sites(mean, variance, log_normaliser, *cavity, site)
@@ -160,8 +160,8 @@ class Belief:
             self.shift = share * site[1] + (1.0 - share) * self.shift
             self._cavity = self._heard(self.precision, self.shift)
             moved = max(
-                np.abs(self._cavity.mean - before.mean).max(),
-                np.abs(np.sqrt(self._cavity.variance) - np.sqrt(before.variance)).max(),
+                np.abs(self._cavity.mean - cavity.mean).max(),
+                np.abs(np.sqrt(self._cavity.variance) - np.sqrt(cavity.variance)).max(),
             )
             if moved <= TOLERANCE:
                 break
