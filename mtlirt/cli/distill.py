@@ -53,8 +53,9 @@ def distill(
     selection: Annotated[
         str,
         typer.Option(
+            metavar="NAME,...",
             help="greedy, information, kmeans, kmedoids, random or best-random: how items are "
-            "chosen."
+            "chosen; of several names one is chosen by cross-validation.",
         ),
     ] = "greedy",
     reconstruction: Annotated[
@@ -119,7 +120,7 @@ def distill(
     options = DistillOptions(
         counts=whole_numbers("items", items),
         rmse=rmse,
-        selection=selection,
+        selections=tuple(selection.split(",")),
         reconstruction=reconstruction,
         share=test_share,
         split=split,
@@ -158,7 +159,7 @@ def distill(
             }
         )
         return
-    if len(options.counts) > 1:
+    if len(options.counts) * len(options.selections) > 1:
         print("errors of cross-validation, in points")
         _print_sizes(found.sizes)
         print()
@@ -181,10 +182,11 @@ def distill(
 def _print_sizes(sizes: pd.DataFrame) -> None:
     targets = list(sizes.index.unique("target"))
     rows = [
-        (count, *(f"{sizes.loc[(count, target), 'rmse']:.2f}" for target in targets))
+        (name, count, *(f"{sizes.loc[(name, count, target), 'rmse']:.2f}" for target in targets))
+        for name in sizes.index.unique("selection")
         for count in sizes.index.unique("items").tolist()
     ]
-    print_table(("items", *targets), rows)
+    print_table(("selection", "items", *targets), rows)
 
 
 def _print_test(found: Distilled) -> None:

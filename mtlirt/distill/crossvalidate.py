@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +18,13 @@ from mtlirt.responses.matrix import Responses
 from mtlirt.responses.subset import some_models
 
 Float = npt.NDArray[np.float64]
+
+
+class Plan(NamedTuple):
+    """A way to choose items, and how many."""
+
+    selection: str
+    items: int
 
 
 @dataclass(frozen=True)
@@ -40,8 +49,8 @@ def cross_validated(
     folds: npt.NDArray[np.intp],
     work: Work,
     listener: Callable[[str], None],
-) -> dict[int, LeftOut]:
-    """For each number of items: choose, refit and learn without each fold, and predict its models.
+) -> dict[Plan, LeftOut]:
+    """For each plan: choose, refit and learn without each fold, and predict its models.
 
     Parameters
     ----------
@@ -49,47 +58,49 @@ def cross_validated(
         The fold of each model.
     """
     shape, domains = scores.shape, len(responses.domains)
-    counts = sorted(work.options.counts)
-    score = {count: np.full(shape, np.nan) for count in counts}
-    traits = {count: np.full((2, shape[0], domains), np.nan) for count in counts}
+    options, counts = work.options, sorted(work.options.counts)
+    plans = [Plan(name, count) for name in options.selections for count in counts]
+    score = {plan: np.full(shape, np.nan) for plan in plans}
+    traits = {plan: np.full((2, shape[0], domains), np.nan) for plan in plans}
     for fold in range(folds.max() + 1):
         own, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
         listener(f"fold {fold + 1} of {folds.max() + 1}")
         ground = ground_of(some_models(responses, others), scores.iloc[others], work)
-        for count, chosen in zip(counts, chosen_sets(ground, counts, work.options), strict=True):
+        sets = [chosen_sets(ground, name, counts, options.seed) for name in options.selections]
+        for plan, chosen in zip(plans, chain.from_iterable(sets), strict=True):
             learned = learned_from(ground, chosen, work)
             answers = work.read_answers(learned.refit, some_models(responses, own))
-            score[count][own] = learned.reconstruction.predict(answers)
-            traits[count][:, own] = answers.traits, answers.trait_sd
+            score[plan][own] = learned.reconstruction.predict(answers)
+            traits[plan][:, own] = answers.traits, answers.trait_sd
     nothing = np.empty((shape[0], 0)), np.empty(0, np.intp)
-    return {count: LeftOut(score[count], Answers(*nothing, *traits[count])) for count in counts}
+    return {plan: LeftOut(score[plan], Answers(*nothing, *traits[plan])) for plan in plans}
 
 
 def told_by_weaker(
     responses: Responses,
     scores: pd.DataFrame,
     strongest: npt.NDArray[np.bool_],
-    count: int,
+    plan: Plan,
     work: Work,
 ) -> tuple[Float, Answers]:
     """Predictions for the strongest models, and their answers, by what the others teach."""
     others, own = np.flatnonzero(~strongest), np.flatnonzero(strongest)
     ground = ground_of(some_models(responses, others), scores.iloc[others], work)
-    (chosen,) = chosen_sets(ground, [count], work.options)
+    (chosen,) = chosen_sets(ground, plan.selection, [plan.items], work.options.seed)
     learned = learned_from(ground, chosen, work)
     answers = work.read_answers(learned.refit, some_models(responses, own))
     return learned.reconstruction.predict(answers), answers
 
 
-def size_table(left_out: Mapping[int, LeftOut], scores: pd.DataFrame) -> pd.DataFrame:
-    """Errors of every number of items: index (``items``, ``target``), columns of `accuracy`."""
+def size_table(left_out: Mapping[Plan, LeftOut], scores: pd.DataFrame) -> pd.DataFrame:
+    """Errors of every plan: index (``selection``, ``items``, ``target``), columns of `accuracy`."""
     truth, targets = scores.to_numpy(), list(scores.columns)
-    tables = {count: accuracy(found.score, truth, targets) for count, found in left_out.items()}
-    return pd.concat(tables, names=["items"])
+    tables = {plan: accuracy(found.score, truth, targets) for plan, found in left_out.items()}
+    return pd.concat(tables, names=["selection", "items"])
 
 
-def chosen_count(left_out: Mapping[int, LeftOut], scores: pd.DataFrame, rmse: float | None) -> int:
-    """The smallest number of items that will do.
+def chosen_plan(left_out: Mapping[Plan, LeftOut], scores: pd.DataFrame, rmse: float | None) -> Plan:
+    """The plan of the smallest number of items that will do.
 
     Parameters
     ----------
@@ -98,19 +109,20 @@ def chosen_count(left_out: Mapping[int, LeftOut], scores: pd.DataFrame, rmse: fl
         none is; None: one that is no worse than the best by more than one standard error of the
         difference of mean squared errors.
     """
-    squares = {count: _squares(found.score, scores) for count, found in left_out.items()}
-    errors = {count: np.sqrt(np.nanmean(part, axis=0)).mean() for count, part in squares.items()}
-    best = min(errors, key=lambda count: (errors[count], count))
-    for count in sorted(squares):
+    squares = {plan: _squares(found.score, scores) for plan, found in left_out.items()}
+    errors = {plan: np.sqrt(np.nanmean(part, axis=0)).mean() for plan, part in squares.items()}
+    ranked = sorted(errors, key=lambda plan: (errors[plan], plan.items))
+    for count in sorted({plan.items for plan in ranked}):
+        plan = next(plan for plan in ranked if plan.items == count)
         if rmse is not None:
-            enough = errors[count] <= rmse
+            enough = errors[plan] <= rmse
         else:
-            worse = squares[count] - squares[best]
+            worse = squares[plan] - squares[ranked[0]]
             each = np.nanmean(worse[~np.isnan(worse).all(axis=1)], axis=1)
             enough = each.mean() <= each.std() / np.sqrt(len(each))
         if enough:
-            return count
-    return best
+            return plan
+    return ranked[0]
 
 
 def _squares(predicted: Float, scores: pd.DataFrame) -> Float:

@@ -11,7 +11,8 @@ import pandas as pd
 
 from mtlirt.distill.crossvalidate import (
     LeftOut,
-    chosen_count,
+    Plan,
+    chosen_plan,
     cross_validated,
     size_table,
     told_by_weaker,
@@ -56,7 +57,7 @@ def distill_benchmarks(
     items: int | Sequence[int],
     *,
     rmse: float | None = None,
-    selection: str = "greedy",
+    selection: str | Sequence[str] = "greedy",
     reconstruction: str = "spline-ridge",
     share: float = 0.1,
     split: SplitBy = "score",
@@ -84,7 +85,10 @@ def distill_benchmarks(
         answered all its items.
     items
         How many, over all benchmarks together; or several numbers, of which one is chosen.
-    rmse, selection, reconstruction, share, split, time_column, group_column, folds, keep_negative
+    selection
+        How items are chosen: one of `mtlirt.distill.options.SELECTIONS`; or several, of which the
+        one of least cross-validated error is taken.
+    rmse, reconstruction, share, split, time_column, group_column, folds, keep_negative
         See `mtlirt.distill.options.DistillOptions`.
     level, seed
         Likewise.
@@ -112,7 +116,7 @@ def distill_benchmarks(
     options = DistillOptions(
         counts=(items,) if isinstance(items, int) else tuple(items),
         rmse=rmse,
-        selection=selection,
+        selections=(selection,) if isinstance(selection, str) else tuple(selection),
         reconstruction=reconstruction,
         share=share,
         split=split,
@@ -158,13 +162,15 @@ def distill_by(
     work = Work(options, client, threads)
     left_out = cross_validated(training, known, folds, work, listener)
     sizes = size_table(left_out, known)
-    items = chosen_count(left_out, known, options.rmse)
-    listener(f"learning from all {len(train):,} training models, {items:,} items")
+    plan = chosen_plan(left_out, known, options.rmse)
+    listener(
+        f"learning from all {len(train):,} training models: {plan.selection}, {plan.items:,} items"
+    )
     ground = ground_of(training, known, work)
-    (chosen,) = chosen_sets(ground, [items], options)
+    (chosen,) = chosen_sets(ground, plan.selection, [plan.items], options.seed)
     final = learned_from(ground, chosen, work)
     listener("errors on stronger models")
-    intervals = _intervals(left_out[items], training, known, groups, items, work)
+    intervals = _intervals(left_out[plan], training, known, groups, plan, work)
     forms = parallel_forms(ground.candidates, chosen)
     listener(f"testing on {len(held):,} models")
     truth = scores.iloc[held].to_numpy()
@@ -183,8 +189,10 @@ def distill_by(
         reconstruction=final.reconstruction,
         intervals=intervals,
         info={
-            "options": asdict(options) | {"counts": list(options.counts)},
-            "items": items,
+            "options": asdict(options)
+            | {"counts": list(options.counts), "selections": list(options.selections)},
+            "selection": plan.selection,
+            "items": plan.items,
             "training_models": len(train),
             "test_models": len(held),
             "single_factor": single_factor(known, final.refit.models["overall"]),
@@ -199,7 +207,7 @@ def _intervals(
     training: Responses,
     known: pd.DataFrame,
     groups: pd.Series[Any] | None,
-    items: int,
+    plan: Plan,
     work: Work,
 ) -> Intervals:
     """Intervals from errors of cross-validation, and from those on the strongest models."""
@@ -209,7 +217,7 @@ def _intervals(
     if len(known) < ENOUGH:
         return usual
     strongest = held_back(known, share=STRONGEST, by="strength", groups=own)
-    predicted, answers = told_by_weaker(training, known, strongest, items, work)
+    predicted, answers = told_by_weaker(training, known, strongest, plan, work)
     cut = float(np.nanquantile(left_out.score[:, -1], 1.0 - 0.5 * STRONGEST))
     return usual.for_stronger(cut, predicted, truth[strongest], answers)
 

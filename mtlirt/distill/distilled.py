@@ -27,8 +27,8 @@ class Distilled:
         right answers), ``correlation`` (with the score on the benchmark's other items),
         ``copy_of``.
     sizes
-        Index (``items``, ``target``): cross-validated errors of every number of items tried, over
-        training models: columns of `mtlirt.distill.measure.accuracy`.
+        Index (``selection``, ``items``, ``target``): cross-validated errors of all that was tried,
+        over training models: columns of `mtlirt.distill.measure.accuracy`.
     test
         Index ``target``: errors and intervals on test models, which nothing was chosen or learnt
         by: columns of `mtlirt.distill.measure.with_intervals`.
@@ -39,8 +39,8 @@ class Distilled:
     intervals
         Of predicted scores, from cross-validated errors.
     info
-        Options, numbers of models, the single-factor summary, how far the forms are apart, and
-        warnings.
+        Options, the selection and number of items that were taken, numbers of models, the
+        single-factor summary, how far the forms are apart, and warnings.
     """
 
     chosen: pd.DataFrame

@@ -112,22 +112,22 @@ def ground_of(responses: Responses, scores: pd.DataFrame, work: Work) -> Ground:
 
 
 def chosen_sets(
-    ground: Ground, counts: Sequence[int], options: DistillOptions
+    ground: Ground, name: str, counts: Sequence[int], seed: int
 ) -> Iterator[pd.DataFrame]:
-    """The items chosen for each of some numbers of items, ascending.
+    """The items that a selection chooses for each of some numbers of items, ascending.
 
     A method that chooses one item after the other chooses once.
     """
-    ascending, name, candidates = sorted(counts), options.selection, ground.candidates
+    ascending, candidates = sorted(counts), ground.candidates
     if name in NESTED:
-        most = select(name, candidates, ascending[-1], options.seed)
+        most = select(name, candidates, ascending[-1], seed)
         yield from (most.iloc[:count] for count in ascending)
     elif name == BEST_RANDOM:
         judge = SumJudge(ground.responses, ground.scores)
         for count in ascending:
-            yield best_of(candidates, count, judge, TRIES, options.seed)
+            yield best_of(candidates, count, judge, TRIES, seed)
     else:
-        yield from (select(name, candidates, count, options.seed) for count in ascending)
+        yield from (select(name, candidates, count, seed) for count in ascending)
 
 
 def learned_from(ground: Ground, chosen: pd.DataFrame, work: Work) -> Learned:

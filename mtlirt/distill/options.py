@@ -25,11 +25,14 @@ class DistillOptions:
     ----------
     counts
         Numbers of items, over all benchmarks together, that are tried.
+    selections
+        Names of ways to choose them that are tried.
     rmse
         The smallest number is taken whose cross-validated error, the mean over benchmarks of the
         root mean square in points, is at most this; None: within one standard error of the best.
-    selection, reconstruction
-        Names of methods.
+        At each number the selection of least error counts.
+    reconstruction
+        Name of the way to tell scores.
     share, split
         Of models that are kept for the test, and how, see `mtlirt.distill.split.held_back`.
     time_column, group_column
@@ -49,7 +52,7 @@ class DistillOptions:
 
     counts: tuple[int, ...]
     rmse: float | None = None
-    selection: str = "greedy"
+    selections: tuple[str, ...] = ("greedy",)
     reconstruction: str = "spline-ridge"
     share: float = 0.1
     split: SplitBy = "score"
@@ -63,13 +66,15 @@ class DistillOptions:
 
     def __post_init__(self) -> None:
         for what, name, known in (
-            ("selection", self.selection, SELECTIONS),
+            *(("selection", name, SELECTIONS) for name in self.selections),
             ("reconstruction", self.reconstruction, METHODS),
         ):
             if name not in known:
                 raise InputError(f"{what} {name!r}: there is none; known are {', '.join(known)}")
         if not self.counts or min(self.counts) < 1 or len(set(self.counts)) < len(self.counts):
             raise InputError(f"items {self.counts}: expected different numbers from 1 up")
+        if not self.selections or len(set(self.selections)) < len(self.selections):
+            raise InputError(f"selection {', '.join(self.selections)}: name each once")
         if self.folds < 2:
             raise InputError(f"folds {self.folds}: expected 2 or more")
         if self.seed < 0:

@@ -47,7 +47,12 @@ SCHEMAS = {
             *_nullable(share=pa.float64(), correlation=pa.float64(), copy_of=pa.string()),
         ]
     ),
-    "sizes": pa.schema([*_required(items=pa.int64(), target=pa.string()), *ACCURACY]),
+    "sizes": pa.schema(
+        [
+            *_required(selection=pa.string(), items=pa.int64(), target=pa.string()),
+            *ACCURACY,
+        ]
+    ),
     "test": pa.schema(
         [
             *_required(target=pa.string()),
@@ -61,7 +66,7 @@ SCHEMAS = {
 INDEX = {
     "chosen": ["domain", "item_id"],
     "barred": ["domain", "item_id"],
-    "sizes": ["items", "target"],
+    "sizes": ["selection", "items", "target"],
     "test": ["target"],
 }
 

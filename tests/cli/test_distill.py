@@ -41,7 +41,7 @@ def test_what_it_prints(folder, capsys):
     shown, told = capsys.readouterr()
     lines = shown.splitlines()
     assert lines[0] == "errors of cross-validation, in points"
-    assert [line.split()[0] for line in lines[2:4]] == ["8", "16"]
+    assert [line.split()[:2] for line in lines[2:4]] == [["greedy", "8"], ["greedy", "16"]]
     assert lines[5] == "on 18 test models, in points"
     heads = "target items models rmse bias spearman coverage width detectable"
     assert lines[6].split() == heads.split()

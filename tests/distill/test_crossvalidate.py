@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from mtlirt.distill.answers import Answers
-from mtlirt.distill.crossvalidate import LeftOut, chosen_count, size_table
+from mtlirt.distill.crossvalidate import LeftOut, Plan, chosen_plan, size_table
 
 MODELS, NOTHING = 400, Answers(*(np.empty((0, 0)) for _ in range(4)))
 
@@ -22,17 +22,17 @@ def left_out(scores, errors):
     """Predictions that are off by so many points, up and down in turn."""
     signs = np.where(np.arange(MODELS) % 2, 1, -1)[:, None]
     return {
-        count: LeftOut(scores.to_numpy() + 0.01 * error * signs, NOTHING)
+        Plan("greedy", count): LeftOut(scores.to_numpy() + 0.01 * error * signs, NOTHING)
         for count, error in errors.items()
     }
 
 
 def test_the_smallest_that_is_good_enough(scores):
     found = left_out(scores, {400: 1.0, 200: 1.3, 100: 2.0})
-    assert chosen_count(found, scores, 2.5) == 100
-    assert chosen_count(found, scores, 1.5) == 200
-    assert chosen_count(found, scores, 1.0001) == 400
-    assert chosen_count(found, scores, 0.5) == 400
+    assert chosen_plan(found, scores, 2.5).items == 100
+    assert chosen_plan(found, scores, 1.5).items == 200
+    assert chosen_plan(found, scores, 1.0001).items == 400
+    assert chosen_plan(found, scores, 0.5).items == 400
 
 
 def test_the_smallest_that_is_hardly_worse_than_the_best(scores):
@@ -40,15 +40,26 @@ def test_the_smallest_that_is_hardly_worse_than_the_best(scores):
     noise = {count: rng.normal(size=scores.shape) for count in (100, 200, 400)}
     size = {100: 1.6, 200: 1.02, 400: 1.0}
     found = {
-        count: LeftOut(scores.to_numpy() + 0.01 * size[count] * noise[count], NOTHING)
+        Plan("greedy", count): LeftOut(
+            scores.to_numpy() + 0.01 * size[count] * noise[count], NOTHING
+        )
         for count in noise
     }
-    assert chosen_count(found, scores, None) == 200
-    assert chosen_count({k: found[k] for k in (100, 400)}, scores, None) == 400
+    assert chosen_plan(found, scores, None).items == 200
+    assert chosen_plan({k: found[k] for k in found if k.items != 200}, scores, None).items == 400
 
 
 def test_the_table_of_sizes(scores):
     table = size_table(left_out(scores, {100: 2.0, 200: 1.5}), scores)
-    assert table.index.names == ["items", "target"]
-    assert table.loc[(200, "b"), "models"] == MODELS - 50
+    assert table.index.names == ["selection", "items", "target"]
+    assert table.loc[("greedy", 200, "b"), "models"] == MODELS - 50
     np.testing.assert_allclose(table["rmse"].to_numpy(), [2.0] * 3 + [1.5] * 3)
+
+
+def test_at_each_number_the_best_selection_counts(scores):
+    found = left_out(scores, {200: 1.5, 100: 2.5})
+    other = left_out(scores, {200: 1.7, 100: 2.0})
+    both = found | {Plan("random", plan.items): each for plan, each in other.items()}
+    assert chosen_plan(both, scores, 2.2) == Plan("random", 100)
+    assert chosen_plan(both, scores, 1.9) == Plan("greedy", 200)
+    assert chosen_plan(both, scores, 0.1) == Plan("greedy", 200)

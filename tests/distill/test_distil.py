@@ -150,7 +150,7 @@ def test_held_out_scores_are_covered(seed):
     assert found.test.loc[GRAND_MEAN, "models"] == 50
     assert 50 * found.test.loc[GRAND_MEAN, "coverage"] >= 44
     assert (found.test["rmse"] > 0).all()
-    expected = 1.96 * np.sqrt(2) * found.sizes.loc[100, "rmse"]
+    expected = 1.96 * np.sqrt(2) * found.sizes.loc[("greedy", 100), "rmse"]
     np.testing.assert_allclose(found.test["detectable"], expected, rtol=1e-3)
     assert found.info["warnings"] == []
 
@@ -171,7 +171,7 @@ def test_models_without_a_full_form_train_items_but_are_no_target(responses):
     some = Responses(domains, responses.models, responses.items)
     found = distill_by(some, DistillOptions((30,), share=0.25, folds=2), threads=1)
     whole = full_scores(some).notna().sum()
-    known = found.sizes.loc[30, "models"] + found.test["models"]
+    known = found.sizes.loc[("greedy", 30), "models"] + found.test["models"]
     assert known.to_dict() == whole.to_dict()
     assert known["b"] < known["a"] == 160
 
@@ -194,7 +194,7 @@ def test_groups_are_on_one_side(responses):
         ({"counts": ()}, "items"),
         ({"counts": (5, 5)}, "items"),
         ({"counts": (0,)}, "items"),
-        ({"counts": (5,), "selection": "best"}, "selection 'best'.*greedy"),
+        ({"counts": (5,), "selections": ("best",)}, "selection 'best'.*greedy"),
         ({"counts": (5,), "reconstruction": "best"}, "reconstruction 'best'.*ridge"),
         ({"counts": (5,), "folds": 1}, "folds 1"),
         ({"counts": (5,), "level": 1.0}, "level"),
