@@ -54,6 +54,7 @@ MAY_KNOW = {
         "engine",
         "result",
         "diagnostics",
+        "distill",
         "snapshots",
     },
 }

@@ -12,9 +12,9 @@ from mtlirt.cli.stderr import stages, warn
 
 if TYPE_CHECKING:
     import pandas as pd
-    from pydantic import JsonValue
 
     from mtlirt.distill.distilled import Distilled
+    from mtlirt.jobs.distill import Distillation
 
 
 def distill(
@@ -110,12 +110,9 @@ def distill(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Choose few items that tell the full scores of all benchmarks, and learn to tell them."""
-    from mtlirt.cluster.launch import ClusterOptions, open_client
-    from mtlirt.distill.distil import distill_by
+    from mtlirt.cluster.launch import ClusterOptions
     from mtlirt.distill.options import DistillOptions
-    from mtlirt.distill.stored import distilled_root, publish_distilled
-    from mtlirt.responses.store import open_responses
-    from mtlirt.storage.root import open_version
+    from mtlirt.jobs.distill import distillation
 
     options = DistillOptions(
         counts=whole_numbers("items", items),
@@ -131,19 +128,15 @@ def distill(
         level=level,
         seed=seed,
     )
-    distilled_root(out)
-    root, manifest = open_version(store, kind="responses")
-    responses = open_responses(root.url, manifest.version)
-    cluster = ClusterOptions(scheduler, workers, threads)
-    with stages() as listener, open_client(cluster) as client:
-        local = threads if client is None else None
-        found = distill_by(responses, options, client, local, listener)
-    inputs: dict[str, JsonValue] = {
-        "responses": root.location,
-        "version": manifest.version,
-        "run_id": str(manifest.run_id),
-    }
-    version = publish_distilled(found, out, inputs=inputs)
+    with stages() as listener:
+        cluster = ClusterOptions(scheduler, workers, threads)
+        done = distillation(store, out, options, cluster, listener)
+    print_distillation(done, as_json)
+
+
+def print_distillation(done: Distillation, as_json: bool) -> None:
+    """Print how well it tells scores, and where it is."""
+    found, options, out, version = done.distilled, done.options, done.url, done.version
     info = found.info
     for warning in info["warnings"]:
         warn(warning)

@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
+from mtlirt.cli.distill import print_distillation
 from mtlirt.cli.refit import print_refit
-from mtlirt.cli.stderr import fit_progress
+from mtlirt.cli.stderr import fit_progress, stages
+from mtlirt.errors import InputError
 
 
 def run_job(
@@ -23,10 +25,25 @@ def run_job(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Run a job file; its paths are relative to the folder it is run in."""
+    from mtlirt.jobs.distill import distillation
     from mtlirt.jobs.read import read_job
     from mtlirt.jobs.refit import refit
+    from mtlirt.jobs.schema import DistillJob
 
     asked = read_job(job)
+    if isinstance(asked, DistillJob):
+        if resume:
+            raise InputError(f"{job}: a distillation begins anew; leave --resume out")
+        with stages() as show:
+            distilled = distillation(
+                asked.responses.url,
+                asked.distilled.url,
+                asked.distill.options,
+                asked.cluster.options,
+                show,
+            )
+        print_distillation(distilled, as_json)
+        return
     with fit_progress() as listener:
         done = refit(
             asked.responses.url,

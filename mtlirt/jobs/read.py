@@ -10,10 +10,10 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from mtlirt.errors import InputError
-from mtlirt.jobs.schema import RefitJob
+from mtlirt.jobs.schema import JOBS, DistillJob, RefitJob
 
 
-def read_job(path: Path) -> RefitJob:
+def read_job(path: Path) -> RefitJob | DistillJob:
     """Read a job from a TOML file.
 
     Raises
@@ -34,19 +34,22 @@ def read_job(path: Path) -> RefitJob:
         raise InputError(f"{path}: is nested too deeply") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{path}: is no TOML: {error}") from None
+    kind = content.get("kind", "refit")
+    if kind not in JOBS:
+        raise InputError(f"{path}: kind: {kind!r}: expected {' or '.join(map(repr, JOBS))}")
     try:
-        return RefitJob.model_validate(content)
+        return JOBS[kind].model_validate(content)
     except ValidationError as error:
-        errors = [told(dict(each)) for each in error.errors(include_url=False)]
+        errors = [told(JOBS[kind], dict(each)) for each in error.errors(include_url=False)]
         raise InputError(f"{path}: {'; '.join(errors)}") from None
 
 
-def told(error: dict[str, Any]) -> str:
+def told(job: type[BaseModel], error: dict[str, Any]) -> str:
     """What one error of pydantic says, led by its key."""
     *tables, key = map(str, error["loc"])
     place = ".".join([*tables, key])
     if error["type"] == "extra_forbidden":
-        known = keys_of(RefitJob, tables)
+        known = keys_of(job, tables)
         near = difflib.get_close_matches(key, known, 1)
         hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
         return f"{place}: unknown key; {hint}"

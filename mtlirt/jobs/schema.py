@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from mtlirt.cluster.launch import ClusterOptions, memory_bytes
+from mtlirt.distill.options import DistillOptions
+from mtlirt.distill.split import SplitBy
 from mtlirt.engine.options import PENALTIES, Estimator, FitOptions, LambdaScaling
 
 Url = Annotated[str, Field(pattern=r"^[^\x00-\x1f]+$")]
@@ -102,6 +104,56 @@ class SnapshotsTable(Table):
     anchor: Annotated[int, Field(ge=1)] | None = None
 
 
+class StoreTable(Table):
+    """``[responses]`` of a distillation: ``URL@VERSION``, or a URL alone for the latest version."""
+
+    url: Url
+
+
+class DistilledTable(Table):
+    """``[distilled]``: where the sparse benchmark is published, a URL without a version."""
+
+    url: Url
+
+
+class DistillTable(Table):
+    """``[distill]``: how; see `mtlirt.distill.options.DistillOptions`."""
+
+    items: Annotated[tuple[int, ...], Field(strict=False)]
+    rmse: float | None = None
+    selections: Annotated[tuple[str, ...], Field(strict=False)] = ("greedy",)
+    reconstruction: str = "spline-ridge"
+    test_share: float = 0.1
+    split: SplitBy = "score"
+    time_column: str | None = None
+    group_column: str | None = None
+    folds: int = 5
+    keep_negative: bool = False
+    level: float = 0.95
+    seed: int = 0
+
+    @property
+    def options(self) -> DistillOptions:
+        """The options of the distillation."""
+        named = self.model_dump(exclude={"items", "test_share"})
+        return DistillOptions(counts=self.items, share=self.test_share, **named)
+
+    @model_validator(mode="after")
+    def _check_values(self) -> Self:
+        _ = self.options
+        return self
+
+
+class DistillJob(Table):
+    """A job of kind ``distill``: make a sparse benchmark from the responses of a store."""
+
+    kind: Literal["distill"]
+    responses: StoreTable
+    distill: DistillTable
+    cluster: ClusterTable = ClusterTable()
+    distilled: DistilledTable
+
+
 class RefitJob(Table):
     """A job of kind ``refit``: fit the responses of a store and publish the fit."""
 
@@ -110,3 +162,7 @@ class RefitJob(Table):
     fit: FitTable = FitTable()
     cluster: ClusterTable = ClusterTable()
     snapshots: SnapshotsTable
+
+
+JOBS: dict[str, type[RefitJob] | type[DistillJob]] = {"refit": RefitJob, "distill": DistillJob}
+"""The jobs by their kinds."""

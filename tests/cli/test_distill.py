@@ -119,3 +119,28 @@ def test_roots_of_other_kinds_are_refused(folder, capsys):
     assert run(["reconstruct", store, "--distilled", store, "--out", scores]) == 2
     assert "distilled" in capsys.readouterr().err
     assert not (folder / "x.csv").exists()
+
+
+def test_a_job_file(folder, tmp_path, capsys):
+    job = tmp_path / "job.toml"
+    job.write_text(
+        f"""
+        kind = "distill"
+        [responses]
+        url = "{folder}/store"
+        [distill]
+        items = [8]
+        test_share = 0.2
+        folds = 2
+        [cluster]
+        threads = 1
+        [distilled]
+        url = "{tmp_path}/sparse"
+        """
+    )
+    assert run(["run", str(job), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["version"], found["items"]) == (1, 8)
+    assert len(mtlirt.load_distilled(tmp_path / "sparse").chosen) == 8
+    assert run(["run", str(job), "--resume"]) == 2
+    assert "--resume" in capsys.readouterr().err

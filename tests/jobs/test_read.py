@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from mtlirt.cluster.launch import ClusterOptions
+from mtlirt.distill.options import DistillOptions
 from mtlirt.engine.options import FitOptions
 from mtlirt.errors import InputError
 from mtlirt.jobs.read import read_job
+from mtlirt.jobs.schema import DistillTable
 
 LEAST = """
 kind = "refit"
@@ -162,3 +164,51 @@ def test_files_that_cannot_be_read_are_told(tmp_path):
     (tmp_path / "bytes.toml").write_bytes(b"\xff")
     with pytest.raises(InputError, match="is no TOML"):
         read_job(tmp_path / "bytes.toml")
+
+
+def test_a_distillation(job):
+    asked = read_job(
+        job(
+            """
+            kind = "distill"
+            [responses]
+            url = "store@3"
+            [distill]
+            items = [200, 400]
+            rmse = 1.5
+            selections = ["greedy", "information"]
+            test_share = 0.2
+            [distilled]
+            url = "sparse"
+            """
+        )
+    )
+    assert (asked.responses.url, asked.distilled.url) == ("store@3", "sparse")
+    expected = DistillOptions((200, 400), 1.5, ("greedy", "information"), share=0.2)
+    assert asked.distill.options == expected
+    assert asked.cluster.options == ClusterOptions()
+
+
+def test_the_job_of_a_distillation_names_all_options():
+    text = (Path(__file__).parents[2] / "jobs" / "distill.toml").read_text()
+    asked = read_job(Path(__file__).parents[2] / "jobs" / "distill.toml")
+    assert asked.distill.items == (60, 120)
+    for key in DistillTable.model_fields:
+        assert f"\n{key} =" in text or f"\n# {key} =" in text or key == "keep_negative"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('kind = "study"', "kind: 'study': expected 'refit' or 'distill'"),
+        ('kind = "distill"', "responses: is missing"),
+        (
+            'kind = "distill"\n[distill]\nitem = [3]',
+            "distill.item: unknown key; did you mean items",
+        ),
+        ('kind = "distill"\n[distill]\nitems = [0]', "items"),
+    ],
+)
+def test_what_is_wrong_with_a_distillation(job, text, words):
+    with pytest.raises(InputError, match=words):
+        read_job(job(text))
