@@ -109,6 +109,28 @@ class ItemBook:
             items.append(document + ending)
         return items
 
+    def standing(
+        self,
+        domain: str,
+        qualifiers: Mapping[str, str],
+        documents: Sequence[str],
+        contents: Sequence[str | None],
+    ) -> list[int]:
+        """Positions of a run's documents so that of equal content the one that counts is first.
+
+        That is the one that stood for it in runs before, else the first by length of its id and
+        the id: lines of a log may be in any order.
+        """
+        form = self._forms.get((domain, qualified("", qualifiers)))
+        first = {} if form is None else form.first
+
+        def key(position: int) -> tuple[bool, int, str]:
+            document, content = documents[position], contents[position]
+            known = None if content is None else first.get(content)
+            return known is not None and known != document, len(document), document
+
+        return sorted(range(len(documents)), key=key)
+
     def remember(self, items: pd.DataFrame, source: str) -> None:
         """Take down the items of a store, as `table` gave what logs said of them."""
         if not {"task", "document", "content"} <= set(items.columns):

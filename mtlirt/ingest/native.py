@@ -21,7 +21,7 @@ from mtlirt.ingest.ids import is_unicode, show
 from mtlirt.ingest.objects import encode_object_ids, object_values
 from mtlirt.ingest.reader import Batch, Rows
 from mtlirt.ingest.report import ItemId, RunCount
-from mtlirt.ingest.runs import QUALIFIERS, Run, Samples
+from mtlirt.ingest.runs import QUALIFIERS, Run, Samples, together
 from mtlirt.ingest.stored import SOURCE, Before
 
 
@@ -110,7 +110,10 @@ class RunLedger:
             records = 0
             seen: dict[str, str] = {}
             if counts:
-                for samples in run.samples():
+                parts = run.samples()
+                if self._rule.repeated == "first":
+                    parts = self._in_standing_order(run, list(parts))
+                for samples in parts:
                     batch = self._batch(run, samples, seen)
                     records += len(batch.records)
                     self._outcomes.update(samples.outcomes)
@@ -146,6 +149,20 @@ class RunLedger:
     def qualifiers(self, run: Run) -> dict[str, str]:
         """Those of a run that tell items apart."""
         return {k: v for k, v in run.qualifiers.items() if k not in self._rule.pool}
+
+    def _in_standing_order(self, run: Run, parts: Sequence[Samples]) -> Iterator[Samples]:
+        """All samples of a run, so that of documents of equal content the one that counts is first.
+
+        The run is held in memory for it.
+        """
+        if not parts or any(part.contents is None for part in parts):
+            yield from parts
+            return
+        whole = together(parts)
+        order = self._book.standing(
+            run.task, self.qualifiers(run), whole.documents, whole.contents or ()
+        )
+        yield whole.of(order)
 
     def _batch(self, run: Run, samples: Samples, seen: dict[str, str]) -> Batch:
         """Some samples as records; `seen` is the document that stood for each item of the run."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -72,6 +73,42 @@ class Samples:
     contents: Sequence[str | None] | None = None
     outcomes: Mapping[str, int] = field(default_factory=dict)
     unit: Unit = "sample"
+
+    def of(self, positions: Sequence[int]) -> Samples:
+        """These samples in this order; outcomes are those of all."""
+
+        def picked(values: Sequence[Any]) -> list[Any]:
+            return [values[position] for position in positions]
+
+        return Samples(
+            picked(self.documents),
+            picked(self.correct),
+            picked(self.numbers),
+            None if self.trials is None else picked(self.trials),
+            None if self.contents is None else picked(self.contents),
+            self.outcomes,
+            self.unit,
+        )
+
+
+def together(parts: Sequence[Samples]) -> Samples:
+    """The samples of one run, one after the other; there is at least one part.
+
+    Where any part has trials, one that has none is of single attempts.
+    """
+    tried = any(part.trials is not None for part in parts)
+    outcomes: Counter[str] = Counter()
+    for part in parts:
+        outcomes.update(part.outcomes)
+    return Samples(
+        [document for part in parts for document in part.documents],
+        [value for part in parts for value in part.correct],
+        [number for part in parts for number in part.numbers],
+        [n for part in parts for n in part.trials or [1] * len(part.documents)] if tried else None,
+        [one for part in parts for one in part.contents or [None] * len(part.documents)],
+        outcomes,
+        parts[0].unit,
+    )
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,9 @@ class Sorter:
     def sort(self, source: Location) -> Sorted:
         """Sort the files of a source; those of a folder that none can read are passed over.
 
+        A file that lies beside logs may be a source by itself, as the names of a shell's pattern
+        are.
+
         Raises
         ------
         InputError
@@ -77,7 +80,7 @@ class Sorter:
         alone = files == [source]
         for path in files:
             self._sort_file(path, found, alone=alone)
-        if not (found.logs or found.tables):
+        if not (found.logs or found.tables or (alone and found.companions)):
             raise InputError(f"{source}: {self._nothing()}")
         return found
 

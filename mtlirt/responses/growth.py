@@ -179,11 +179,14 @@ def _padded(
 
 
 def _pad(array: da.Array, shape: tuple[int, int], fill: float) -> da.Array:
-    below = da.full((shape[0] - array.shape[0], array.shape[1]), fill, dtype=array.dtype)
-    tall = da.concatenate([array, below])
-    beside = da.full((shape[0], shape[1] - array.shape[1]), fill, dtype=array.dtype)
-    padded: da.Array = da.concatenate([tall, beside], axis=1)
-    return padded
+    models, items = array.shape
+    if shape[0] > models:
+        below = da.full((shape[0] - models, items), fill, dtype=array.dtype)
+        array = da.concatenate([array, below])
+    if shape[1] > items:
+        beside = da.full((shape[0], shape[1] - items), fill, dtype=array.dtype)
+        array = da.concatenate([array, beside], axis=1)
+    return array
 
 
 def _missing(dtype: np.dtype[Any]) -> float:

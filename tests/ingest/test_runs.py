@@ -130,12 +130,31 @@ def test_repeated_items_are_listed_within_and_across_domains():
 def test_repeated_items_count_once_where_asked_for(order):
     """Public fault O19: items that are there twice are not counted twice."""
     first = run("m", documents="ac", correct=(1, 0), contents=["x", "x"])
-    second = run("n", documents=order, correct=(0, 1), contents=["x", "x"])
+    answers = {"a": 0, "c": 1}
+    second = run("n", documents=order, correct=[answers[d] for d in order], contents=["x", "x"])
     third = run("o", documents="c", correct=(1,), contents=["x"])
     responses, ledger = assembled(first, second, third, repeated="first")
     assert list(responses.items.index) == [("t", "a")]
     assert matrix(responses) == [[1], [0], [1]]
     assert ledger.notices().repeated == 2
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_which_repeated_item_counts_is_no_matter_of_lines(reverse):
+    lines = [("12", "x", 1), ("3", "y", 0), ("5", "x", 0), ("2", "x", 0), ("7", "z", 1)]
+    lines = lines[::-1] if reverse else lines
+
+    def log(model, lines):
+        documents, contents, correct = zip(*lines, strict=True)
+        return run(model, documents=documents, correct=correct, contents=contents)
+
+    runs = log("m", lines), log("n", lines[::-1]), log("o", [("12", "x", 1), ("5", "x", 0)])
+    responses, ledger = assembled(*runs, repeated="first")
+    order = {item: k for k, (_, item) in enumerate(responses.items.index)}
+    assert sorted(order) == ["2", "3", "7"]
+    cells = [[row[order[item]] for item in ("2", "3", "7")] for row in matrix(responses)]
+    assert cells == [[0, 0, 1], [0, 0, 1], [0, -1, -1]]
+    assert ledger.notices().repeated == 5
 
 
 def test_a_document_that_is_there_twice_is_no_repeated_item():

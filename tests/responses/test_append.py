@@ -222,6 +222,21 @@ def test_growing_by_one_model_at_a_time_ends_in_few_chunks(url):
     assert len(cells_of(open_responses(url))) == 40 * len(ITEMS)
 
 
+@pytest.mark.parametrize("shape", [(2, 11_600), (12_000, 2)])
+def test_large_domains_that_nothing_new_comes_to(url, shape):
+    """Dask refuses an array that is empty one way and long the other."""
+    models, items = (list(np.arange(n).astype(str)) for n in shape)
+    part = DomainResponses(da.from_array(np.zeros(shape, np.int8)))
+    table = item_table([("x", item) for item in items])
+    write_responses(Responses({"x": part}, model_table(models), table), url, history={})
+    stored = open_stored(url)
+    some = square(["1"], [("x", "1")], 1)
+    append_version(grow(stored, some, {}, stored.responses.models, stored.responses.items), {})
+    found = open_responses(url).domains["x"].array.compute()
+    assert found.shape == shape
+    assert found.sum() == found[1, 1]
+
+
 def test_a_version_written_meanwhile_is_not_passed_over(url):
     write_responses(square(list("ab"), ITEMS), url, history={})
     stored = open_stored(url)

@@ -97,6 +97,18 @@ def test_what_the_results_say(log, read):
     assert report.skipped_files == ()
 
 
+def test_results_may_be_named_beside_samples(log):
+    """As the pattern `results/*` of a shell does."""
+    path = log([line(0, acc=1), line(1, acc=0)])
+    results = path.parent / f"results_{STAMP}.json"
+    choices = {"choices": Choices(metric="acc")}
+    whole = ingest([path.parent], poor_domains="keep", **choices)[1]
+    named = ingest([path, results], poor_domains="keep", **choices)[1]
+    assert named == whole
+    with pytest.raises(InputError, match="no responses"):
+        ingest([results], poor_domains="keep", **choices)
+
+
 def test_without_results(log, read):
     """Public fault O34: the stamp of a file is read as UTC."""
     path = log([line(0, acc=1)], results=None)
