@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import sys
@@ -78,7 +79,11 @@ def run(arguments: Sequence[str]) -> int:
         the user interrupted it.
     """
     settings = Settings()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what it cannot encode is written with escapes
+            stream.reconfigure(errors="backslashreplace")
     try:
+        _check_unicode(arguments)
         status = app(list(arguments), prog_name="mtlirt", standalone_mode=False, obj=settings)
         sys.stdout.flush()
     except BrokenPipeError:
@@ -94,6 +99,15 @@ def run(arguments: Sequence[str]) -> int:
         _tell(error, str(error), settings)
         return FAILED
     return status if isinstance(status, int) else DONE
+
+
+def _check_unicode(arguments: Sequence[str]) -> None:
+    """Refuse bytes that are no text: nothing that is written could hold them."""
+    for argument in arguments:
+        if not argument.isprintable() and any(
+            "\ud800" <= letter <= "\udfff" for letter in argument
+        ):
+            raise InputError(f"argument {argument!r} is not UTF-8 text; rename what it names")
 
 
 def _tell(error: BaseException, message: str, settings: Settings) -> None:

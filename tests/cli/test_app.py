@@ -110,3 +110,26 @@ def test_a_reader_that_goes_away_is_no_traceback():
     )
     os.close(write)
     assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_what_a_terminal_cannot_encode_is_escaped(tmp_path):
+    (tmp_path / "a.csv").write_text(
+        "model_id,item_id,correct,\u00fc\nm,i,1,x\nn,i,0,y\n", encoding="utf-8"
+    )
+    command = ["mtlirt", "ingest", str(tmp_path / "a.csv"), "--out", str(tmp_path / "s")]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        [sys.executable, "-c", "from mtlirt.cli.app import main; main()", *command[1:]],
+        env=environment, capture_output=True, check=True,
+    )  # fmt: skip
+    assert b"1 columns not read: '\\xfc'" in done.stdout
+
+
+def test_an_argument_that_is_no_text(tmp_path, capsys):
+    (tmp_path / "a.csv").write_text("model_id,item_id,correct\nm,i,1\nn,i,0\n")
+    arguments = ["ingest", str(tmp_path / "a.csv"), "--out", str(tmp_path / "s")]
+    assert run([*arguments, "--domain", "\udcff"]) == 2
+    assert capsys.readouterr().err == (
+        "mtlirt: error: argument '\\udcff' is not UTF-8 text; rename what it names\n"
+    )
+    assert not (tmp_path / "s").exists()

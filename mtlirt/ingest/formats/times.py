@@ -39,9 +39,9 @@ def read_time(text: str, place: str) -> datetime:
     """
     try:
         time = datetime.fromisoformat(_with_colons(text.strip()))
-    except ValueError:
+        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    except (ValueError, OverflowError):
         raise InputError(f"{place} is {show(text)}, expected a date and time") from None
-    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
 
 
 def unix_time(seconds: float, place: str) -> datetime:

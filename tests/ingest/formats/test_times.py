@@ -30,6 +30,12 @@ def test_what_is_no_stamp():
         read_time("yesterday", "x.json: created")
 
 
+@pytest.mark.parametrize("text", ["9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+12:00"])
+def test_times_that_utc_has_not(text):
+    with pytest.raises(InputError, match=f"x.json: created is '{text[:4]}.*expected a date"):
+        read_time(text, "x.json: created")
+
+
 def test_seconds():
     assert unix_time(1717278300.5, "x") == datetime(2024, 6, 1, 21, 45, 0, 500_000, tzinfo=UTC)
     with pytest.raises(InputError, match=r"x: date is 1e\+300, expected seconds since 1970"):
