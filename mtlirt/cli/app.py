@@ -98,6 +98,10 @@ def run(arguments: Sequence[str]) -> int:
     except (StorageError, ClusterError, OSError) as error:
         _tell(error, str(error), settings)
         return FAILED
+    except MemoryError as error:
+        told = "out of memory: give it more, or look for a file of one huge line"
+        _tell(error, told, settings)
+        return FAILED
     return status if isinstance(status, int) else DONE
 
 

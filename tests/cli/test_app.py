@@ -31,6 +31,7 @@ def verb():
         (InputError("x.csv row 3: correct is 7"), 2),
         (StorageError("s3://b: is gone"), 1),
         (PermissionError(13, "Permission denied", "/x"), 1),
+        (MemoryError("of what there is"), 1),
     ],
 )
 def test_an_error_is_one_line_and_a_status(verb, capsys, error, status):

@@ -19,6 +19,9 @@ from mtlirt.ingest.opening import naming, open_plain
 _ZSTANDARD = 93
 _BROKEN = (BadZipFile, EOFError, RuntimeError, ValueError, struct.error, zlib.error)
 """What `zipfile` raises on damage; `NotImplementedError` is a `RuntimeError`."""
+LARGEST, RATIO = 2**29, 200
+"""Bytes of a member, and how many times its packed bytes that is: more of both is a bomb."""
+
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
 
 
@@ -40,9 +43,15 @@ class Archive:
         Raises
         ------
         InputError
-            Names the archive and the member that cannot be read.
+            Names the archive and the member that cannot be read, or that unpacks to far more than
+            a log would.
         """
         info = self._members[name]
+        if info.file_size > LARGEST and info.file_size > RATIO * info.compress_size:
+            raise InputError(
+                f"{self._source}: its member {name} of {info.compress_size:,} bytes unpacks to "
+                f"{info.file_size:,}, which no log does; unpack it yourself if it is one"
+            )
         try:
             if info.compress_type == _ZSTANDARD:
                 return self._read_zstandard(info)

@@ -386,6 +386,13 @@ def test_members_are_read_one_by_one(put, read, monkeypatch):
     assert len(reads) == 2
 
 
+def test_members_that_unpack_to_far_more_than_a_log_are_refused(put, read, monkeypatch):
+    monkeypatch.setattr("mtlirt.ingest.formats.archives.LARGEST", 2**20)
+    path = put(log([sample(0, "C"), sample(1, "C", output=" " * 2**21)]), "eval")
+    with pytest.raises(InputError, match=r"x.eval: its member samples/.* unpacks to 2,09"):
+        read(path)
+
+
 @pytest.mark.parametrize("layout", ["json", "eval", "zstandard"])
 def test_from_remote_places(put, read, place, upload, layout):
     path = put(log(GRADED), layout)
