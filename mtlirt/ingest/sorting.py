@@ -138,11 +138,12 @@ class NothingThere:
 
 
 def _looks_wide(path: Location) -> bool:
-    """Whether a file has columns, and none of a tidy file's own."""
+    """Whether a file has columns, and none of a tidy file's own, in whatever case and blanks."""
     suffix = bare_suffix(path)
     names: list[str] = []
     if suffix in parquet.SUFFIXES:
         names = parquet.read_schema(path).names
     elif suffix in delimited.SUFFIXES:
         names = delimited.read_header(path).names
-    return bool(names) and {"item_id", "correct"}.isdisjoint(names)
+    plain = {name.strip().casefold() for name in names}
+    return bool(names) and {"item_id", "correct"}.isdisjoint(plain)

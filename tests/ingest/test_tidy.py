@@ -358,3 +358,10 @@ def test_trials(write, cells_of):
     }
     assert responses.domains["default"].trials.compute().tolist() == [[5, 0], [2, 1]]
     assert report.missing == 1
+
+
+@pytest.mark.parametrize("header", ["Model_ID,Item_ID,Correct", "model_id, item_id, correct"])
+def test_a_tidy_header_spelt_otherwise_is_not_read_as_wide(tmp_path, header):
+    (tmp_path / "x.csv").write_text(f"{header}\n1,1,1\n0,1,0\n")
+    with pytest.raises(InputError, match=r"x.csv: .*(item_id|model_id|correct)"):
+        ingest([tmp_path / "x.csv"])
