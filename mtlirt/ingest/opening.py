@@ -37,7 +37,7 @@ def candidates(source: Location) -> list[Location]:
     found = [source] if kind == "file" else files_in(source)
     for path in found:
         if not is_unicode(str(path)):
-            raise InputError(f"{show(str(path))}: its name is not UTF-8 text: rename it")
+            raise InputError(f"{show(path.name)}: its name is not UTF-8 text: rename it")
     return found
 
 
