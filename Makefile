@@ -21,7 +21,7 @@ demo: $(STAMP)
 	$(BIN)/mtlirt report snapshots --out demo/report.html
 
 test: $(STAMP) lint
-	$(BIN)/pytest -n 2 --dist loadfile -m "not slow and not seaweedfs and not browser"
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile -m "not slow and not seaweedfs and not browser"
 
 test-seaweedfs: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,seaweedfs]"

@@ -369,7 +369,7 @@ def test_every_format_has_logs():
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 @pytest.mark.usefixtures("one_command")
 def test_damage(tmp_path, capsys, layout):
-    check_many(tmp_path, capsys, layout, 20)
+    check_many(tmp_path, capsys, layout, 12)
 
 
 @pytest.mark.slow

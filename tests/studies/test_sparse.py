@@ -92,6 +92,7 @@ def test_floors_are_those_of_domains(responses):
         with_floors(responses, {"c": 0.25})
 
 
+@pytest.mark.slow
 def test_the_program(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("mtlirt.studies.sparse.OTHERS", {"random": OTHERS["random"]})
     simulate(DESIGN, seed=2).write(tmp_path / "store")
